@@ -1,4 +1,4 @@
-//! The first refs of a page that an action led to: the next step often needs no more than those.
+//! The arrival outline: the main refs of a page that an action navigated to. The next step often needs no more.
 
 use super::Action;
 use crate::observe::{self, ObserveOptions};
@@ -6,14 +6,14 @@ use crate::tab::Phase;
 use page::outline::outline;
 use std::time::Duration;
 
-/// How long the new page may take to be looked at.
+/// Timeout of the observation of the new page.
 const OBSERVATION: Duration = Duration::from_millis(400);
 
-/// About how many tokens the refs may take.
+/// Token budget of the outline, approximately.
 const BUDGET: u32 = 200;
 
 impl Action<'_> {
-    /// The main refs of the page that is there now; nothing if it does not tell in time.
+    /// The main refs of the current page; empty if it cannot be observed in time.
     pub(super) async fn arrival_outline(&mut self) -> String {
         let is_there = |phase: Phase| phase >= Phase::DomReady;
         if !is_there(self.tab.state.borrow().phase) {

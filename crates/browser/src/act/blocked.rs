@@ -1,24 +1,23 @@
-//! Why nothing came of an action: values that the browser does not accept, a click that did not arrive.
+//! Reasons for a blocked action: invalid form values, a click that did not arrive.
 
 use super::receipt::{Blocker, ReceiptTarget};
 use super::settle::Effects;
 use super::{Action, MOVED};
 use serde::Deserialize;
 
-/// A field whose value the browser does not accept.
+/// A field whose value fails constraint validation.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct BlockingField {
     element: u32,
     name: String,
-    /// The flag of its validity that is set.
+    /// The flag of its `ValidityState` that is set.
     reason: String,
     message: String,
 }
 
 impl Action<'_> {
-    /// Why nothing came of it: the fields because of which a form was not sent, or an element that did no more than move
-    /// away.
+    /// The reasons: the invalid fields that prevent a form submission, or an element that moved away on mouse down.
     pub(super) fn blockers(&mut self, effects: &Effects, is_only_moved: bool) -> Vec<Blocker> {
         if effects.blocking.is_empty() && is_only_moved && effects.missing_click == MOVED {
             let reason = "the element moved away when it was pressed, so the click did not arrive";
@@ -59,7 +58,7 @@ impl Action<'_> {
     }
 }
 
-/// What is wrong with a field, by the flag of its validity.
+/// The reason for a `ValidityState` flag.
 fn validity_reason(flag: &str) -> &'static str {
     match flag {
         "valueMissing" => "is required",

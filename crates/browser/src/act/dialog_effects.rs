@@ -1,10 +1,10 @@
-//! Consequences of an answer to a dialog.
+//! Effects of an answer to a dialog.
 
 use super::{Action, Baseline, Effect};
 use crate::chromium::activity::PageEvent;
 use crate::tab::Tab;
 
-/// What came of an answer.
+/// The effects of an answer.
 pub(crate) struct DialogEffects {
     pub(crate) effect: Effect,
     pub(crate) delta: String,
@@ -12,7 +12,7 @@ pub(crate) struct DialogEffects {
 }
 
 impl Baseline {
-    /// The effect that the browser itself tells of, if it does.
+    /// The effect that browser events prove, if there is one.
     pub(crate) fn known_effect(&self, tab: &Tab) -> Option<Effect> {
         let (state, cursor) = (tab.state.borrow().clone(), tab.activity.cursor());
         let left_page = state.loader != self.state.loader || state.url != self.state.url;
@@ -31,10 +31,10 @@ impl Baseline {
 }
 
 impl Action<'_> {
-    /// What came of an answer that was given when the tab was as it was `before`.
+    /// The effects of an answer; `baseline` is the state before it.
     pub(crate) async fn dialog_effects(&mut self, baseline: Baseline) -> DialogEffects {
         self.baseline = baseline;
-        // Nobody could look at the page while the dialog was open.
+        // The page could not be observed while the dialog was open.
         self.tree = self.observation.last_tree();
         let certain = self.baseline.known_effect(self.tab);
         let mut effect = certain.unwrap_or(Effect::Changed);

@@ -1,7 +1,7 @@
-//! After an action: waiting for its consequences, and telling them.
+//! Settling after an action: the wait for its effects, and the receipt.
 //!
-//! Nothing here waits for a while. The page is asked until it has no more to do; requests and departures that the
-//! action caused are waited for; only an action without any consequence so far is given a moment to have one.
+//! There is no fixed wait. The page is asked until it has no more to do; requests and navigations that the action
+//! caused are awaited; only an action without any effect so far is watched for a while.
 
 use super::blocked::BlockingField;
 use super::receipt::{Effect, Receipt, Settled};
@@ -22,52 +22,53 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-/// How long consequences are waited for.
+/// Default timeout of settling.
 const CAP: Duration = Duration::from_secs(1);
 
-/// How long an action without any sign of a consequence is watched for one.
+/// Duration of the watch for an effect when there is no sign of one.
 pub(super) const WATCH: Duration = Duration::from_millis(600);
 
-/// How long an action that had consequences elsewhere may take to have one in the page.
+/// Duration of the watch for an effect in the page when there were effects outside of it.
 pub(super) const SHORT_WATCH: Duration = Duration::from_millis(100);
 
-/// How long a page may take to make something of an answer.
+/// Wait for a page to react to a response.
 const RESPONSE_EFFECT: Duration = Duration::from_millis(50);
 
-/// How much longer than asked for a page may take to answer.
+/// Additional time for a page to respond, beyond its own timeout.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// How long a look at another page may take.
+/// Timeout of an observation of another page.
 const OBSERVATION: Duration = Duration::from_millis(300);
 
-/// How long a look at what is different may take.
+/// Timeout of the observation for the delta.
 const DELTA: Duration = Duration::from_secs(5);
 
-/// How many lines of a delta are told.
+/// Maximum lines of a delta.
 const MAX_LINES: usize = 40;
 
-/// What to see to after an action.
+/// Settling and receipt options of an action.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettleArgs {
-    /// Fail unless this comes of it: `changed`, `navigated`, `dialog`, `download`, or a text that is then on the page.
-    #[arg(long, value_name = "WHAT")]
+    /// Fail unless the action has this effect: `changed`, `navigated`, `dialog`, `download`, or a text that appears on
+    /// the page.
+    #[arg(long, value_name = "EFFECT")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expect: Option<Expect>,
-    /// How long to wait for the consequences at most, in milliseconds [default: 1000].
+    /// Settle timeout in milliseconds [default: 1000].
     #[arg(long = "settle", value_name = "MS")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub settle_ms: Option<u64>,
-    /// Do not tell what is different on the page.
+    /// Omit the delta from the receipt.
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub no_delta: bool,
 }
 
-/// What is expected of an action.
+/// The expected effect of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// An effect of this kind.
+    /// An effect kind.
     Effect(Effect),
     /// A text on the page.
     Text(String),
@@ -124,7 +125,7 @@ impl JsonSchema for Expect {
     }
 }
 
-/// What the document says has come of it.
+/// The effects that the target's document reports.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Effects {
@@ -138,48 +139,48 @@ pub(crate) struct Effects {
     toggled: bool,
     moved: bool,
     selected: bool,
-    /// Changes besides the place of the element.
+    /// Mutations other than moves of the element.
     other_mutations: u32,
-    /// Scripts have something under way because of it.
+    /// Scripts have timers or other work pending because of the action.
     pub(super) is_scheduled: bool,
-    /// Files that were asked for.
+    /// Number of requested downloads.
     downloads: u32,
-    /// A player was started, stopped or set.
+    /// A media element was started, stopped or set.
     media: bool,
     copied: bool,
     /// Cookies were set.
     stored: bool,
-    /// Something else is drawn on a canvas.
+    /// A canvas was redrawn.
     drawn: bool,
-    /// The fields that keep their form from being sent.
+    /// The invalid fields that prevent the submission of their form.
     pub(super) blocking: Vec<BlockingField>,
-    /// Why an element that was pressed got no click.
+    /// The reason why a pressed element got no click event.
     pub(super) missing_click: String,
-    /// When its events were listened to, from and to, in ms since 1970.
+    /// Start and end times of its event dispatches, in ms since 1970.
     pub(super) spans: Vec<f64>,
-    /// When it was begun and when it was done, in ms since 1970.
+    /// Start and end of the action, in ms since 1970.
     pub(super) begun_at: f64,
     pub(super) done_at: f64,
-    /// Another frame of the page has changed.
+    /// Another frame of the page changed.
     #[serde(skip)]
     in_frame: bool,
-    /// Another tab has changed.
+    /// Another tab changed.
     #[serde(skip)]
     in_tab: bool,
-    /// For how long a consequence was watched for.
+    /// Duration of the watch for an effect.
     #[serde(skip)]
     watched: Option<u64>,
-    /// The mouse is over something that rules show other things for.
+    /// The mouse is over an element with `:hover` rules.
     is_hovering: bool,
-    /// And they show something.
+    /// And those rules changed the visible page.
     #[serde(skip)]
     is_uncovered: bool,
     pub(crate) is_quiet: bool,
-    /// State of the control that was clicked through its label or its content, if it has one.
+    /// State of the control that was clicked through its label or content, if it has one.
     pub(crate) is_checked: Option<bool>,
-    /// Addresses for other programs, which were not opened.
+    /// URLs with an external protocol handler that were not opened.
     blocked_links: Vec<String>,
-    /// What the page looks like then.
+    /// The inline report of the settled page.
     report: Option<cdp::LossyString>,
 }
 
@@ -194,7 +195,7 @@ impl Effects {
             && !(is_changed || left_page)
     }
 
-    /// Adds what another document says.
+    /// Merges the effects of another document.
     fn add(&mut self, other: &Self) {
         self.mutations += other.mutations;
         self.other_mutations += other.other_mutations;
@@ -217,7 +218,7 @@ impl Effects {
     }
 }
 
-/// What was done, for the receipt.
+/// The facts of a receipt that the verb knows.
 pub(crate) struct ReceiptDraft<'d> {
     pub(crate) verb: &'d str,
     pub(crate) point: Option<ActionPoint>,
@@ -225,25 +226,25 @@ pub(crate) struct ReceiptDraft<'d> {
     pub(crate) value: Option<String>,
 }
 
-/// What ends the wait for the page's own answer.
+/// The end of the wait for the document's reply.
 enum SettleReply {
     Effects(Box<Effects>),
-    /// Its document is on the way out, or gone.
+    /// The document is being unloaded, or gone.
     DocumentGone,
-    /// It does not answer.
+    /// No response.
     TimedOut,
     /// A dialog, a crash, a closed tab, another document.
     Interrupted,
 }
 
 impl Action<'_> {
-    /// Waits for the consequences and writes the receipt.
+    /// Settles and builds the receipt.
     pub(crate) async fn finish(&mut self, draft: ReceiptDraft<'_>) -> Result<Receipt> {
         let effects = self.settle(draft.after).await;
         self.build_receipt(draft, effects).await
     }
 
-    /// The receipt of something that was so already.
+    /// The receipt of an action that had nothing to do.
     pub(crate) async fn nothing_to_do(&mut self, draft: ReceiptDraft<'_>) -> Receipt {
         self.release_guard();
         Receipt {
@@ -264,13 +265,13 @@ impl Action<'_> {
         }
     }
 
-    /// Waits until nothing more comes of what was done. What has come is told by the guard's documents, which are then
-    /// let go.
+    /// Waits until the action has no further effects, collects them from the guarded documents, and releases the
+    /// guards.
     pub(crate) async fn settle(&mut self, after: &SettleArgs) -> (Effects, Settled) {
         self.settle_clicks(after, 0, Vec::new()).await
     }
 
-    /// The same for clicks that are on their way: so many, and the answers that say when they were taken in.
+    /// The same for clicks in transit: their number, and the pending input acknowledgements.
     pub(crate) async fn settle_clicks(
         &mut self,
         after: &SettleArgs,
@@ -295,15 +296,15 @@ impl Action<'_> {
         self.has_listeners = true;
         let is_click = count > 0;
         loop {
-            // Each is told once.
+            // Each is reported once.
             blocked_links.append(&mut effects.blocked_links);
             match self.poll_settle(end, count).await {
-                // It is not known yet what became of them.
+                // Their outcome is not known yet.
                 SettleReply::Effects(reply)
                     if (reply.hits == 0 || reply.releases < count) && !sent.is_empty() =>
                 {
                     self.await_input_acks(std::mem::take(&mut sent)).await;
-                    // A release that the document has not seen by now goes elsewhere.
+                    // A mouse up that the document has not seen by now goes elsewhere.
                     count = 0;
                     effects = *reply;
                     continue;
@@ -337,14 +338,14 @@ impl Action<'_> {
                 if cursor.downloaded > self.baseline.cursor.downloaded || !effects.is_quiet {
                     break;
                 }
-                // It thought better of it: a download, or an address that answers with nothing.
+                // The navigation was abandoned: a download, or a response without content.
                 self.baseline.cursor.departures = self.tab.activity.cursor().departures;
                 continue;
             }
             if self.tab.activity.open_since(self.baseline.cursor) > 0 {
                 self.await_responses(end).await;
                 how = "requests";
-                // What a page makes of an answer comes a moment after it.
+                // A page reacts to a response a moment later.
                 let limit = end.at_most(RESPONSE_EFFECT);
                 let is_caused = self.outside_effects(&effects).iter().any(|it| it.is_request());
                 let arguments = format!("{}, {is_caused}", millis(limit.left()));
@@ -362,7 +363,7 @@ impl Action<'_> {
                 self.await_download_start(end).await;
             }
             if is_nothing && watched.is_none() {
-                // What rules show for the mouse changes nothing in the document.
+                // `:hover` rules change nothing in the document.
                 if effects.is_hovering && self.is_visibly_changed().await {
                     effects.is_uncovered = true;
                     break;
@@ -370,7 +371,7 @@ impl Action<'_> {
                 self.has_listeners = self.has_input_listeners().await;
                 let has_outside_effects =
                     effects.selected || !self.outside_effects(&effects).is_empty();
-                // Who expects something waits for it.
+                // An expected effect is waited for.
                 let span = match after.expect {
                     Some(_) if !effects.selected => self.patience(),
                     _ if has_outside_effects => SHORT_WATCH.min(end.left()),
@@ -401,7 +402,7 @@ impl Action<'_> {
         (effects, Settled { how: how.into(), ms: millis(begun.elapsed()) })
     }
 
-    /// Waits until the browser says which address the document moved on to.
+    /// Waits until the browser reports the URL of a same-document navigation.
     async fn await_url(&self) {
         let mut state = self.tab.state.subscribe();
         let baseline = &self.baseline.state;
@@ -411,7 +412,7 @@ impl Action<'_> {
         _ = tokio::time::timeout_at(limit.at(), state.wait_for(is_known)).await;
     }
 
-    /// What the document says when it has nothing more to do.
+    /// The document's effects once it is quiet.
     async fn poll_settle(&self, end: Deadline, clicks: u8) -> SettleReply {
         let Some(world) =
             self.documents.first().and_then(|document| self.observation.world_of(document))
@@ -437,7 +438,7 @@ impl Action<'_> {
         state.dialog.is_some() || state.end.is_some() || state.loader != self.baseline.state.loader
     }
 
-    /// Something ended the page as it was: waits for the one that comes.
+    /// Handles the end of the page: waits for the next one, if there is one.
     async fn interrupted_by(&self, end: Deadline) -> &'static str {
         let state = self.tab.state.borrow().clone();
         if state.dialog.is_some() {
@@ -462,7 +463,7 @@ impl Action<'_> {
         }
     }
 
-    /// The page set out for another one: waits until that is there, or it turns out that it stays.
+    /// Waits for a pending navigation to commit, or to be abandoned.
     async fn await_navigation(&self, end: Deadline) -> &'static str {
         let mut state = self.tab.state.subscribe();
         let mut changed = self.tab.activity.changed.subscribe();
@@ -485,7 +486,7 @@ impl Action<'_> {
         }
     }
 
-    /// Waits until what was asked of servers is answered.
+    /// Waits until the pending requests have their responses.
     async fn await_responses(&self, end: Deadline) {
         let mut changed = self.tab.activity.changed.subscribe();
         let mut state = self.tab.state.subscribe();
@@ -501,7 +502,7 @@ impl Action<'_> {
         }
     }
 
-    /// Has the document wait for something, for so long at most.
+    /// Waits for a function in the document, with a deadline.
     async fn wait_in_document(&self, what: &str, arguments: &str, end: Deadline) {
         let world = self.documents.first().and_then(|document| self.observation.world_of(document));
         let inside = async {
@@ -520,7 +521,7 @@ impl Action<'_> {
         }
     }
 
-    /// Waits until a file that was asked for begins to come.
+    /// Waits until a requested download begins.
     async fn await_download_start(&self, end: Deadline) {
         let mut changed = self.tab.activity.changed.subscribe();
         while self.tab.activity.cursor().downloaded == self.baseline.cursor.downloaded {
@@ -531,7 +532,7 @@ impl Action<'_> {
         }
     }
 
-    /// Waits for a first consequence. Says whether it came in a frame that nothing was done in or around.
+    /// Waits for the first effect. Returns true if it is in an unrelated frame.
     async fn await_first_effect(&self, effects: &Effects, end: Deadline) -> bool {
         let has_listeners = self.has_listeners;
         let is_open = self.live.has_workers(self.tab.id)
@@ -539,7 +540,7 @@ impl Action<'_> {
         let arguments = format!("{}, {has_listeners}, {is_open}", millis(end.left()));
         let inside = self.wait_in_document("agbrowse.firstEffect", &arguments, end);
         let elsewhere = self.has_changed_other_frame(effects, end);
-        // Answers to earlier requests, titles and what the page asks servers by itself are no signs.
+        // Responses to earlier requests, titles and background requests are no effects.
         let cursor = || ActivityCursor { request_count: 0, ..self.tab.activity.cursor() };
         let base = cursor();
         let mut changed = self.tab.activity.changed.subscribe();
@@ -562,11 +563,11 @@ impl Action<'_> {
         }
     }
 
-    /// Lets go of all documents and hears what they have to say. The first is the one that was acted on.
+    /// Releases the guards of all documents and collects their effects. The first document is the target's.
     async fn stop_watching(&mut self) -> Vec<Effects> {
         let mut all = Vec::new();
         let is_open = self.tab.state.borrow().dialog.is_some();
-        // Nobody needs to hear again what the only one has said.
+        // The effects of a single document are known already.
         if self.documents.len() < 2 {
             self.documents.clear();
             self.armed.clear();
@@ -584,7 +585,7 @@ impl Action<'_> {
                 all.push(effects);
             }
         }
-        // Those that have answered do nothing more; the others do it when they can.
+        // Documents that responded are released; the others release when they can.
         self.armed.clear();
         all
     }
@@ -600,7 +601,7 @@ impl Action<'_> {
         let left_page = state.loader != baseline.state.loader
             || state.url != baseline.state.url
             || cursor.departures > baseline.cursor.departures && settled.how == "capped";
-        // The one thing that no document can say of itself.
+        // Late shadow roots are the one change that documents do not report.
         let has_late_roots = settled.how == "quiet"
             && effects.is_nothing()
             && !left_page
@@ -697,7 +698,7 @@ impl Action<'_> {
         })
     }
 
-    /// Whether the page looks different from when it was acted on.
+    /// True if the visible page differs from the one at the action.
     async fn is_visibly_changed(&mut self) -> bool {
         let Some(before) = self.tree.clone() else { return false };
         self.observation.invalidate();
@@ -715,7 +716,7 @@ impl Action<'_> {
         !changes(&was, &DeltaBase::new(&now, &is, &options.print)).text.is_empty()
     }
 
-    /// Waits for what is expected, if it has not come yet.
+    /// Waits for the expected effect, unless it is there already.
     async fn await_expectation(&mut self, expect: &Expect, effect: Effect) -> Result<Effect> {
         let limit = self.progress.deadline.at_most(self.patience());
         let mut now = effect;
@@ -728,7 +729,7 @@ impl Action<'_> {
                 Expect::Text(text) => self.has_text(text).await?,
             };
             if is_met {
-                // What was expected has come, whatever else has not.
+                // The expectation is met, whatever else is missing.
                 return Ok(if now == Effect::None { Effect::Changed } else { now });
             }
             if limit.is_over() {
@@ -763,7 +764,7 @@ impl Action<'_> {
         Ok(!page::find::find(&tree, &query).is_empty())
     }
 
-    /// What is different on the page since it was last shown, or since it was acted on.
+    /// The delta since the last snapshot, or since the action.
     pub(super) async fn delta(&mut self, effect: Effect, report: Option<&str>) -> String {
         let before = self.tree.take();
         if effect == Effect::Navigated
@@ -781,7 +782,7 @@ impl Action<'_> {
         let is_here = self.tab.state.borrow().url == self.baseline.state.url;
         let address = match effect {
             Effect::Navigated if is_here => match self.tab.activity.pending_navigation() {
-                // The page that is there is being left, and answers nothing.
+                // A page that is being left does not respond.
                 Some(url) => return format!("on its way to {}", page::text::mask_url(&url)),
                 None => String::new(),
             },
@@ -792,7 +793,7 @@ impl Action<'_> {
         };
         let observe_options = ObserveOptions::default();
         let loader = self.tab.state.borrow().loader.clone();
-        // What is known to have changed need not be asked whether it has.
+        // A page that is known to have changed is not asked for changes.
         let kept = match (effect, report) {
             (_, Some(report)) => {
                 let adopt_inline_report = self
@@ -800,8 +801,8 @@ impl Action<'_> {
                     .adopt_inline_report(self.tab, report, self.progress.deadline)
                     .await;
                 let shown = self.observation.delta_baseline.as_ref().map(|shown| &shown.tree);
-                // Who listens to clicks on what is new is not known yet: it is asked for at once, or the next
-                // look would find what this one did not, and tell it as a change.
+                // Click listeners of new elements are not known yet: query them now, or the next observation would
+                // report them as a change.
                 adopt_inline_report.filter(|tree| {
                     let mut known = shown.into_iter().chain(before.as_ref());
                     known.any(|was| !has_new_elements(was, tree))
@@ -836,7 +837,7 @@ impl Action<'_> {
                 }
             }
         };
-        // Whoever has seen the page is told what differs from that; others what differs from before.
+        // With an earlier snapshot the delta is relative to that; otherwise to the page before the action.
         let is_same = |was: &page::ax::Tree| {
             was.frames.first().map(|frame| &frame.document)
                 == tree.frames.first().map(|frame| &frame.document)
@@ -849,7 +850,7 @@ impl Action<'_> {
         });
         let mut options =
             shown.as_ref().map_or_else(plain_view, |shown| shown.view_options.clone());
-        // What is not looked for after an action is no difference.
+        // Attributes that are not observed after an action are no change.
         options.print.boxes &= observe_options.boxes;
         options.print.urls &= observe_options.urls;
         let mode = shown.as_ref().map(|shown| shown.mode.clone()).unwrap_or_default();
@@ -872,7 +873,7 @@ impl Action<'_> {
             }
             let told = changes(&was, &DeltaBase::new(&tree, &now, &options.print));
             let (brief, lines) = told.brief(MAX_LINES);
-            // Only what the caller is told means what it means now: everything else is still what it was shown as.
+            // Issues refs for reported lines only: all other refs stay bound to what was shown for them.
             let lines = lines.into_iter().map(|at| &now.lines[at as usize]);
             let nodes: Vec<usize> =
                 lines.filter(|line| line.number.is_some()).map(|line| line.node as usize).collect();
@@ -896,15 +897,15 @@ impl Action<'_> {
     }
 }
 
-/// A page as it is shown by default.
+/// The default view options of a snapshot.
 fn plain_view() -> ViewOptions {
     ViewOptions { policy: page::ax::RefPolicy::Live { all: false }, ..ViewOptions::default() }
 }
 
-/// Whether there are elements in a page that were not there before.
+/// True if the page has elements that it did not have before.
 fn has_new_elements(was: &page::ax::Tree, now: &page::ax::Tree) -> bool {
     let document = |tree: &page::ax::Tree| tree.frames.first().map(|frame| frame.document.clone());
-    // They are numbered as they come.
+    // Element ids ascend.
     let newest = |tree: &page::ax::Tree| tree.nodes.iter().map(|node| node.element).max();
     document(was) != document(now) || newest(now) > newest(was)
 }

@@ -1,5 +1,5 @@
-//! Watching for an effect of an action where the document that was acted on does not show it: in the frames around and
-//! below it, in other tabs, in what scripts keep, at servers.
+//! Effects of an action outside of the target's document: in ancestor and child frames, in other tabs, in storage, at
+//! servers.
 
 use super::settle::Effects;
 use super::{Action, millis};
@@ -12,25 +12,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
-/// How long after an action what it caused elsewhere may come, if nothing of it is known to be under way.
+/// Time after an action within which outside effects are attributed to it, if no pending work is known.
 const RECENT: Duration = Duration::from_millis(150);
 
-/// How much longer than asked for a document may take to answer.
+/// Additional time for a document to respond, beyond its own timeout.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// How long another tab may take to say whether it has changed, and how many of them are asked.
+/// Timeout of the query of another tab, and the number of tabs queried.
 const OTHER_TAB: Duration = Duration::from_millis(300);
 const MAX_TABS: usize = 8;
 
 impl Action<'_> {
-    /// What has happened outside of the documents because of the action.
+    /// The outside effects caused by the action.
     pub(super) fn outside_effects(&self, effects: &Effects) -> Vec<OutsideEffect> {
         let observed = self.tab.activity.effects_since(self.ready_at);
         observed.iter().filter(|it| self.is_caused(it, effects)).map(|it| it.effect).collect()
     }
 
-    /// Whether the action caused what was noted. Whoever answers an event does so while its listeners run; what comes later
-    /// needs a reason, and must not be what the page does by itself.
+    /// True if the action caused the effect: it occurred during the dispatch of an input event; a later one needs
+    /// pending work, and must not be periodic.
     fn is_caused(&self, observed: &ObservedEffect, effects: &Effects) -> bool {
         let quiet = self.quiet_at.unwrap_or_else(Instant::now);
         if observed.effect == OutsideEffect::Document {
@@ -51,7 +51,7 @@ impl Action<'_> {
         !observed.is_due && (effects.is_scheduled || is_soon)
     }
 
-    /// Whether scripts of the page hear what was done. Without them, nothing but the browser's own answer comes of it.
+    /// True if scripts of the page listen to the input. Without them, only the browser's default action has effects.
     pub(super) async fn has_input_listeners(&self) -> bool {
         let (Some(element), Some(document)) = (self.element, self.documents.first()) else {
             return true;
@@ -63,8 +63,7 @@ impl Action<'_> {
             .unwrap_or(true)
     }
 
-    /// Answers when another document of the page has changed because of the action; says whether it is one that nothing
-    /// was done around.
+    /// Resolves when another document of the page has changed because of the action; true if it is an unrelated one.
     pub(super) fn has_changed_other_frame(
         &self,
         effects: &Effects,
@@ -104,7 +103,7 @@ impl Action<'_> {
         }
     }
 
-    /// Whether another tab that may hear of this one has changed because of the action.
+    /// True if another tab that may receive messages of this one has changed because of the action.
     pub(super) async fn has_changed_other_tab(&self, effects: &Effects) -> bool {
         if effects.begun_at <= 0.0 || !self.has_listeners {
             return false;
@@ -131,12 +130,12 @@ impl Action<'_> {
     }
 }
 
-/// When it was done, and whether something is under way because of it, as another document is told.
+/// The times of the action and whether work is pending, as arguments for another document.
 fn since(effects: &Effects) -> String {
     format!("{}, {}, {}", effects.begun_at, effects.done_at, effects.is_scheduled)
 }
 
-/// What the main document of a tab answers.
+/// The answer of a tab's main document.
 async fn has_changed(
     tab: Arc<crate::tab::Tab>,
     loader: String,

@@ -1,4 +1,4 @@
-//! `can`: whether something could be done, without doing it.
+//! `can`: checks the actionability of an element without acting.
 
 use super::{Act, Verb, VerbReply, VerbSpec};
 use crate::act::{Action, Actionability, EventGuard, TargetArgs};
@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Say whether something can be done to an element now, without doing it.
+/// Check whether an element is actionable now.
 ///
-/// The same check that comes before the action itself. Nothing is moved, scrolled or waited for.
+/// Runs the same check as the action itself, without scrolling, waiting or acting.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Can {
-    /// What would be done.
+    /// The action to check.
     #[arg(value_enum, value_name = "VERB")]
     pub action: ActionKind,
-    /// To what.
+    /// The element to check.
     #[command(flatten)]
     #[serde(flatten)]
     pub target_args: TargetArgs,
 }
 
-/// What can be done to an element.
+/// An action on an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the words say it")]
@@ -58,18 +58,18 @@ impl ActionKind {
     }
 }
 
-/// Whether something can be done.
+/// The result of an actionability check.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapabilityRow {
-    /// What was asked.
+    /// The id of the check: `can-` and the action.
     pub capability_id: String,
-    /// `ok`: it can. `warn`: after a note. `fail`: it cannot. `unknown`: nobody can tell.
+    /// `ok`: it can be done. `warn`: it can, with a note. `fail`: it cannot. `unknown`: the check was not possible.
     pub state: String,
-    /// What speaks for it.
+    /// Evidence for the state.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub evidence: BTreeMap<String, Evidence>,
-    /// What to do now.
+    /// The suggested next step.
     pub next: String,
 }
 

@@ -1,4 +1,4 @@
-//! `click`, `dblclick`, `hover`, `focus`: what a mouse does to an element.
+//! `click`, `dblclick`, `hover`, `focus`: pointer actions and focus.
 
 use super::{Act, CommandContext, Verb, VerbSpec};
 use crate::act::pointer::{ClickSpec, bits};
@@ -15,31 +15,31 @@ pub use crate::act::pointer::{Button, Modifier};
 
 /// Click an element.
 ///
-/// Waits until it can be clicked, clicks it and nothing else, waits for what comes of it, and says what that was.
+/// Waits until the element is actionable, clicks it and nothing else, settles, and reports the effect.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Click {
-    /// What to click.
+    /// The element to click.
     #[command(flatten)]
     #[serde(flatten)]
     pub target_args: TargetArgs,
-    /// Which button of the mouse.
+    /// The mouse button.
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     pub button: Button,
-    /// How many times.
+    /// Number of clicks.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
     #[serde(default = "once")]
     pub count: u8,
-    /// Hold down a key meanwhile; may be given several times.
+    /// Hold down a modifier key; repeatable.
     #[arg(long = "modifier", value_enum, value_name = "KEY")]
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub modifiers: Vec<Modifier>,
-    /// Keep the button down for so long before it is released, such as `2s` or `500ms`.
+    /// Hold the button down for this time, such as `2s` or `500ms`.
     #[arg(long = "hold", value_name = "TIME", value_parser = milliseconds)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hold_ms: Option<u64>,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -49,7 +49,7 @@ fn once() -> u8 {
     1
 }
 
-/// Reads `2s`, `1.5s`, `500ms` or a number of milliseconds.
+/// Parses `2s`, `1.5s`, `500ms` or a number of milliseconds.
 fn milliseconds(text: &str) -> std::result::Result<u64, String> {
     let (number, unit) = match text.strip_suffix("ms") {
         Some(number) => (number, 1.0),
@@ -101,19 +101,19 @@ impl Act for Click {
     }
 }
 
-/// Click an element twice.
+/// Double-click an element.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DblClick {
-    /// What to click.
+    /// The element to click.
     #[command(flatten)]
     #[serde(flatten)]
     pub target_args: TargetArgs,
-    /// Hold down a key meanwhile; may be given several times.
+    /// Hold down a modifier key; repeatable.
     #[arg(long = "modifier", value_enum, value_name = "KEY")]
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub modifiers: Vec<Modifier>,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -140,11 +140,11 @@ impl Act for DblClick {
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hover {
-    /// Where to.
+    /// The element to hover over.
     #[command(flatten)]
     #[serde(flatten)]
     pub target_args: TargetArgs,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -172,15 +172,15 @@ impl Act for Hover {
     }
 }
 
-/// Give an element the focus.
+/// Focus an element.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Focus {
-    /// What to focus.
+    /// The element to focus.
     #[command(flatten)]
     #[serde(flatten)]
     pub target_args: TargetArgs,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,

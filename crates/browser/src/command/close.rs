@@ -1,4 +1,4 @@
-//! `close`: the end of the browser, or of one context.
+//! `close`: closes the browser or one context.
 
 use super::{CommandContext, Run, Verb, VerbReply, VerbSpec};
 use crate::browser::ClosedBy;
@@ -14,21 +14,21 @@ use std::fmt;
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 pub struct Close {}
 
-/// What was closed.
+/// The result of a close.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CloseReply {
-    /// The context that was closed; absent when it was the whole browser.
+    /// The closed context; absent for the whole browser.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub context: Option<String>,
-    /// How many tabs went with it.
+    /// Number of closed tabs.
     pub tabs: usize,
-    /// Whether a browser was running.
+    /// A browser was running.
     pub was_running: bool,
-    /// Whether one was being started, and was given up.
+    /// A browser was starting, and the start was canceled.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub was_starting: bool,
-    /// Whether it is somebody else's, so that only our own tabs in it were closed.
+    /// The browser was only attached to: it keeps running, and only our tabs in it were closed.
     pub attached: bool,
 }
 
@@ -47,7 +47,7 @@ impl Run for Close {
                 |tab: &Tab| live.is_ours(tab) && (context.is_none() || tab.context == context);
             live.tabs().iter().filter(|row| goes(&row.tab)).count()
         });
-        // What an owner before us left in somebody else's browser.
+        // Tabs that an earlier owner left in an attached browser.
         let orphans = cx.browser.orphan_tabs().filter(|_| live.is_none() && context.is_none());
         let tabs = orphans.as_ref().map_or(tabs, |orphans| orphans.tabs.len());
         let files = live.as_ref().filter(|_| context.is_none());

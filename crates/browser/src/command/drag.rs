@@ -1,4 +1,4 @@
-//! `drag`: one element dragged onto another.
+//! `drag`: drags one element onto another.
 
 use super::{Act, Verb, VerbSpec};
 use crate::act::{
@@ -12,17 +12,17 @@ use serde::{Deserialize, Serialize};
 
 /// Drag an element onto another.
 ///
-/// With the mouse; where the page lets data be dragged, the data goes along.
+/// Uses the mouse; a native drag carries its data along.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Drag {
-    /// What to drag.
+    /// The element to drag.
     #[command(flatten)]
     #[serde(flatten)]
     pub target_args: TargetArgs,
-    /// Where to.
+    /// The element to drop it on.
     pub to: Target,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -35,7 +35,7 @@ impl Verb for Drag {
 
 impl Act for Drag {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        // The end first: looking for it may scroll.
+        // The destination first: resolving it may scroll.
         let to =
             TargetArgs { no_wait: self.target_args.no_wait, ..TargetArgs::at(self.to.clone()) };
         action.resolve_actionable(&to, Actionability::HOVER, EventGuard::DryRun).await?;

@@ -1,4 +1,4 @@
-//! `fill`: a text put into a field in place of what is there.
+//! `fill`: replaces the value of a field.
 
 use super::press::focused;
 use super::{Act, Caller, CommandContext, Verb, VerbSpec};
@@ -15,18 +15,17 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Put a text into a field, in place of what is there.
+/// Fill a field, replacing its value.
 ///
-/// Works for text fields, dates, colours, sliders and everything that can be edited; what is in the field afterwards
-/// is compared with what was meant to be.
+/// Works for text fields, dates, colours, sliders and editable elements. The resulting value is read back and compared.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fill {
-    /// The field.
+    /// The field to fill.
     #[command(flatten)]
     #[serde(flatten)]
     pub target_args: TargetArgs,
-    /// The text; nothing empties the field.
+    /// The text; an empty one clears the field.
     #[arg(
         allow_hyphen_values = true,
         required_unless_present = "secret",
@@ -39,18 +38,18 @@ pub struct Fill {
     #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub secret: Option<String>,
-    /// Press Enter when it is in.
+    /// Press Enter after the text.
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub submit: bool,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
 }
 
 impl Fill {
-    /// Looks up the secret where the caller is, so that it is the caller's.
+    /// Looks up the secret on the caller's side.
     ///
     /// # Errors
     /// `secret.not-found`.
@@ -116,55 +115,55 @@ pub(super) struct FillInput<'w> {
     pub(super) keeps: bool,
 }
 
-/// What is left to do after a field was got ready.
+/// The remaining step after a field was prepared.
 #[derive(Deserialize)]
 pub(super) struct PrepareReply {
     pub(super) left: String,
-    /// The ways to put a text into it, the best first.
+    /// Input methods for the field, the best first.
     #[serde(default)]
     ways: Vec<InputMethod>,
-    /// From where to where a slider goes, and in which steps.
+    /// Minimum, maximum and step of a slider.
     #[serde(default)]
     range: Option<[String; 3]>,
 }
 
-/// A way to put a text into what has the focus.
+/// An input method for the focused field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum InputMethod {
-    /// At once, as an input method does.
+    /// Inserted at once, as by an input method editor.
     Insert,
-    /// As the page's own handler of pasted text takes it.
+    /// Handled by the page's own paste handler.
     Paste,
     /// Key by key.
     Keys,
-    /// At once, in place of what the document has of it.
+    /// Inserted at once, replacing the selection in the document.
     Replace,
 }
 
-/// How what a field holds compares with what was wanted.
+/// Comparison of the field's value with the intended one.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ReadBack {
     is: String,
     held: Option<String>,
-    /// An editor can be asked for a copy of its text.
+    /// An editor whose text can be read through a copy event.
     #[serde(default)]
     can_copy: bool,
 }
 
 impl ReadBack {
-    /// The field has the text, and no other way to put it there can do better.
+    /// The value is correct, or no other input method can improve it.
     fn is_as_wanted(&self) -> bool {
         matches!(&*self.is, "equal" | "formatted" | "gone" | "unread")
     }
 }
 
-/// What became of an attempt to put a text into a field.
+/// The outcome of an attempt to enter a text.
 enum InsertOutcome {
     Gone,
     Done,
-    /// And so many other ways are left to try.
+    /// Entered, with this number of other input methods left.
     Written(usize),
 }
 
@@ -186,7 +185,7 @@ pub(super) async fn write(
             InsertOutcome::Written(left) => left,
         };
         let (effects, settled) = action.settle(after).await;
-        // Held back: the focus went elsewhere at the last moment.
+        // Blocked by the guard: the focus moved at the last moment.
         if effects.hits == 0 && !effects.missed.is_empty() {
             continue;
         }
@@ -204,10 +203,10 @@ pub(super) async fn write(
     Err(Error::new(Code::ActMissed).message("the field does not keep the focus"))
 }
 
-/// How many ways there are to put a text into a field, apart from the first.
+/// Maximum number of input methods after the first.
 const MAX_OTHER_METHODS: usize = 2;
 
-/// Puts a text into a field in place of what is there, as another verb.
+/// Fills a field on behalf of another verb.
 pub(super) async fn fill_as(
     action: &mut Action<'_>,
     verb: &str,
@@ -226,7 +225,7 @@ pub(super) async fn fill_as(
     Ok(Receipt { value: Some(value.reveal().to_owned()), ..receipt })
 }
 
-/// Puts a text into a field, by one of the ways that it takes.
+/// Enters a text with one of the field's input methods.
 async fn put(
     action: &mut Action<'_>,
     point: &ActionPoint,
@@ -269,7 +268,7 @@ async fn put(
     Ok(InsertOutcome::Written(prepared.ways.len().saturating_sub(method + 1)))
 }
 
-/// The end of an attempt for a field that nothing is typed into.
+/// The outcome for a field that takes no keyboard input.
 fn put_at_once(
     action: &mut Action<'_>,
     point: &ActionPoint,
@@ -297,7 +296,7 @@ fn put_at_once(
     ))
 }
 
-/// Selects all that an editor holds, by its own keys: it may hold more than what is in the document.
+/// Selects the whole text of an editor with its own shortcut: it may hold more than the document shows.
 async fn select_all(action: &mut Action<'_>, point: &ActionPoint, is_forced: bool) -> Result<()> {
     action.press(&[Chord::parse("ControlOrMeta+a")?]).await?;
     action
@@ -306,8 +305,8 @@ async fn select_all(action: &mut Action<'_>, point: &ActionPoint, is_forced: boo
     Ok(())
 }
 
-/// Compares what a field holds with what it was meant to; `None` when it cannot be asked any more, as where a dialog
-/// or another page came of it.
+/// Compares a field's value with the intended one; `None` if it cannot be asked, such as after a navigation or under a
+/// dialog.
 async fn compare(
     action: &mut Action<'_>,
     point: &ActionPoint,
@@ -325,12 +324,12 @@ async fn compare(
     }
     select_all(action, point, false).await.ok()?;
     let copied = action.ask::<ReadBack>(point, &format!("{compare}, true)")).await.ok()?;
-    // What is typed next must not replace it.
+    // Further keys must not replace the selection.
     action.press(&[Chord::parse("ArrowRight").ok()?]).await.ok()?;
     Some(copied)
 }
 
-/// Sees that a field holds what it was meant to. Gives the form that its page wrote it in, if that is another one.
+/// Verifies the value of a field. Returns the reformatted value, if the page changed its format.
 fn verify(
     action: &mut Action<'_>,
     point: &ActionPoint,

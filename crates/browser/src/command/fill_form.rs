@@ -1,4 +1,4 @@
-//! `fill-form`: several fields filled in by one command.
+//! `fill-form`: fills several fields in one command.
 
 use super::fill::{FillInput, write};
 use super::{Act, Verb, VerbSpec};
@@ -13,29 +13,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// Fill in several fields at once.
+/// Fill several fields at once.
 ///
-/// Text fields get the text, lists the option of that name, checkboxes `true` or `false`. Stops at the first field
-/// that does not take its value.
+/// Text fields get the text, lists the option of that name, checkboxes `true` or `false`. Stops at the first field that
+/// does not accept its value.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FillForm {
     /// The fields: `TARGET => VALUE`, such as `'label=E-mail => ann@example.org'`.
     #[arg(required = true, value_name = "FIELD")]
     pub fields: Vec<Field>,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
 }
 
-/// A field and what to put into it.
+/// A field and its new value.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Field {
     /// The field.
     pub target: Target,
-    /// What to put into it.
+    /// The new value.
     pub value: SecretString,
 }
 
@@ -85,7 +85,7 @@ impl Act for FillForm {
     }
 }
 
-/// One receipt for two things that were done one after the other. What is different then is told by the second.
+/// Merges the receipts of two actions in sequence. The delta is that of the second.
 fn merge(mut first: Receipt, second: Receipt) -> Receipt {
     first.attempts.extend(second.attempts);
     first.events.extend(second.events);
@@ -128,7 +128,7 @@ async fn fill_field(action: &mut Action<'_>, field: &Field, after: &SettleArgs) 
         _ => {
             let input = FillInput { value: &field.value, is_secret: false, keeps: false };
             let now = TargetArgs { no_wait: true, ..target_args.clone() };
-            // A list that one can only choose from.
+            // A combobox without text input.
             let is_list = role == "combobox"
                 && action
                     .resolve_actionable(&now, Actionability::WRITE, EventGuard::DryRun)

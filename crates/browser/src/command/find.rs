@@ -1,4 +1,4 @@
-//! `find`: what on the page has a role, a name, a text.
+//! `find`: searches the page by role, name or text.
 
 use super::{CommandContext, RunInTab, Verb, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
@@ -14,64 +14,64 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fmt;
 
-/// Find things on the page by what they say, what they are, or what they are called.
+/// Find elements on the page by text, role or name.
 ///
-/// Lists what was found, with refs for what can be acted on, and below it the controls of the same row or card.
+/// Lists the matches with the refs of actionable elements and, below each, the controls of the same row or card.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Find {
-    /// Text that the thing has in it, in any case.
+    /// Text that the element contains, case-insensitive.
     #[arg(required_unless_present_any = ["role", "name"])]
     pub text: Option<String>,
-    /// What it is: `button`, `link`, `heading` …
+    /// Its role: `button`, `link`, `heading` …
     #[arg(long)]
     pub role: Option<String>,
-    /// What it is called, in any case; a part is enough.
+    /// Its accessible name or a part of it, case-insensitive.
     #[arg(long)]
     pub name: Option<String>,
-    /// The whole name or text, not a part of it.
+    /// Match the whole name or text.
     #[arg(long)]
     pub exact: bool,
 }
 
-/// What was found.
+/// The matches.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FindReply {
-    /// In reading order.
+    /// The matches, in reading order.
     pub found: Vec<FindRow>,
 }
 
-/// One thing.
+/// A match.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FindRow {
-    /// Its ref, if it can be acted on.
+    /// Its ref, if it is actionable.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none", default)]
     pub ref_name: Option<String>,
-    /// What it is.
+    /// Its role.
     pub role: String,
-    /// What it is called, or the text itself.
+    /// Its accessible name, or the text itself.
     pub name: String,
-    /// What can be acted on in the same item: the row, the entry, the card. Where few things were found.
+    /// The controls of the same item: row, list entry, card. Only for few matches.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub beside: Vec<NearbyControl>,
 }
 
-/// Something that can be acted on beside what was found.
+/// A control in the same item as a match.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NearbyControl {
     /// Its ref.
     #[serde(rename = "ref")]
     pub ref_name: String,
-    /// What it is.
+    /// Its role.
     pub role: String,
-    /// What it is called.
+    /// Its accessible name.
     pub name: String,
 }
 
-/// How many finds are told with what is beside them.
+/// Maximum number of matches that are reported with nearby controls.
 const FEW: usize = 20;
 
 impl Verb for Find {
@@ -144,7 +144,7 @@ impl RunInTab for Find {
                 .iter()
                 .flat_map(|items| items.controls(&tree, index, |control| has_ref.has_ref(control)))
             {
-                // Each is told once.
+                // Each is listed once.
                 if listed.insert(control) {
                     beside.push(NearbyControl {
                         ref_name: named(control),
@@ -160,8 +160,7 @@ impl RunInTab for Find {
                 beside,
             });
         }
-        // What is listed counts as shown, so that its refs can be used; nothing else does, for the caller
-        // still takes it for what it was.
+        // Refs are issued for the listed elements only: all others stay bound to what was shown for them.
         let mut shown: Vec<usize> =
             listed.into_iter().filter(|index| has_ref.has_ref(*index)).collect();
         shown.sort_unstable();

@@ -1,4 +1,4 @@
-//! `pdf`: the page on paper.
+//! `pdf`: prints the page to a PDF file.
 
 use super::{CommandContext, ReplyFile, RunInTab, Verb, VerbReply, VerbSpec, decode_base64, size};
 use crate::error::{Code, Error, Result};
@@ -13,7 +13,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Bytes asked for at a time.
+/// Bytes per read of the stream.
 const CHUNK: u32 = 1 << 20;
 
 /// Print the page to a PDF file.
@@ -23,7 +23,7 @@ pub struct Pdf {
     /// The file to write; `-` is standard output. A name with the time of day when absent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
-    /// Turn the paper sideways.
+    /// Landscape orientation.
     #[arg(long)]
     #[serde(default)]
     pub landscape: bool,
@@ -31,25 +31,25 @@ pub struct Pdf {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pages: Option<String>,
-    /// Leave out backgrounds.
+    /// Omit backgrounds.
     #[arg(long)]
     #[serde(default)]
     pub no_background: bool,
-    /// The paper; as the page's own rules say when absent, else letter.
+    /// The paper size [default: the page's own CSS page size, or letter].
     #[arg(long, value_enum, value_name = "PAPER")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub format: Option<Paper>,
-    /// How much larger or smaller, from 0.1 to 2.
+    /// The scale, from 0.1 to 2.
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub scale: Option<f64>,
-    /// The margins in inches: one number, or top, right, bottom and left with commas.
+    /// The margins in inches: one number, or top, right, bottom and left separated by commas.
     #[arg(long, value_name = "INCHES")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub margin: Option<Margins>,
 }
 
-/// A size of paper.
+/// A paper size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the words say it")]
@@ -131,11 +131,11 @@ impl JsonSchema for Margins {
     }
 }
 
-/// A printed page.
+/// A PDF file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PdfReply {
-    /// Where it was written to.
+    /// The path of the written file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
     /// Its size.
@@ -205,14 +205,14 @@ impl RunInTab for Pdf {
         let stream = turn.call(print, cx.progress.deadline).await.map_err(failed)?.stream;
         let handle = stream.ok_or_else(|| Error::new(Code::PdfFailed))?;
         let data = read(turn, &handle, cx.progress.deadline).await;
-        // Printed or not, the browser keeps the stream until it is told.
+        // In any case: the browser keeps the stream until it is closed.
         turn.channel.post(&Close { handle });
         let data = data.map_err(failed)?;
         Ok(PdfReply { path: None, bytes: data.len(), data })
     }
 }
 
-/// Everything in a stream of the browser's.
+/// Reads a stream of the browser to its end.
 async fn read(turn: &Turn, handle: &str, deadline: Deadline) -> Result<Vec<u8>> {
     let mut data = Vec::new();
     loop {

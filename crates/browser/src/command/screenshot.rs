@@ -1,4 +1,4 @@
-//! `screenshot`: a picture of the page.
+//! `screenshot`: takes an image of the page.
 
 use super::{
     Caller, CommandContext, ReplyFile, RunInTab, Verb, VerbReply, VerbSpec, decode_base64, size,
@@ -20,63 +20,63 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Endings of files that are something else than the pictures we write.
+/// Extensions of image formats that we do not write.
 const OTHER_IMAGES: &[&str] =
     &["gif", "bmp", "tif", "tiff", "avif", "heic", "jxl", "ico", "svg", "pdf"];
 
-/// Chromium cannot draw a taller picture.
+/// Maximum height of an image in Chromium.
 const MAX_HEIGHT: f64 = 16_384.0;
 
-/// Take a picture of the page.
+/// Take a screenshot of the page.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Screenshot {
     /// The file to write; `-` is standard output. A name with the time of day when absent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
-    /// The file, when an element was named first: `screenshot @e3 button.png`.
+    /// The file, if an element comes first: `screenshot @e3 button.png`.
     #[arg(value_name = "FILE", hide = true)]
     #[serde(skip)]
     pub file: Option<PathBuf>,
-    /// Only this element: a ref from the last snapshot (`@e3`) or `css=…`. May also stand before the file.
+    /// Only this element: a ref from the last snapshot (`@e3`) or `css=…`. May also precede the file.
     #[arg(long, value_name = "TARGET", conflicts_with = "full_page")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub target: Option<Target>,
-    /// Draw a box with its ref around everything that can be acted on.
+    /// Draw a box with its ref around every actionable element.
     #[arg(long)]
     #[serde(default)]
     pub refs: bool,
-    /// The whole page, not only what is in view.
+    /// The whole page instead of the viewport.
     #[arg(long)]
     #[serde(default)]
     pub full_page: bool,
-    /// The picture's format; taken from the file's name when absent.
+    /// The image format [default: from the file name, or png].
     #[arg(long, value_enum)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub format: Option<ImageFormat>,
-    /// From 0 to 100, for jpeg and webp.
+    /// The quality from 0 to 100, for jpeg and webp.
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=100))]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub quality: Option<u32>,
 }
 
-/// A picture's format.
+/// An image format.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum ImageFormat {
-    /// Exact.
+    /// Lossless.
     #[default]
     Png,
-    /// Small, for photographs.
+    /// Small files for photographs.
     Jpeg,
-    /// Smaller.
+    /// Smaller files.
     Webp,
 }
 
 impl ImageFormat {
-    /// The format that a file's name asks for.
+    /// The format of a file name's extension.
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "png" => Some(Self::Png),
@@ -86,7 +86,7 @@ impl ImageFormat {
         }
     }
 
-    /// Its name, which is also the file name's ending.
+    /// The name, which is also the file extension.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Png => "png",
@@ -96,22 +96,22 @@ impl ImageFormat {
     }
 }
 
-/// A picture.
+/// A screenshot.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScreenshotReply {
-    /// Where it was written to.
+    /// The path of the written file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
     /// Its format.
     pub format: ImageFormat,
-    /// In CSS pixels.
+    /// The width in CSS pixels.
     pub width: u32,
-    /// In CSS pixels.
+    /// The height in CSS pixels.
     pub height: u32,
-    /// Its size.
+    /// The file size.
     pub bytes: usize,
-    /// The picture itself.
+    /// The image data.
     #[serde(skip)]
     pub data: Vec<u8>,
 }
@@ -124,7 +124,7 @@ impl Verb for Screenshot {
     };
 
     fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {
-        // `screenshot @e3 button.png`: the first word is an element if a file follows.
+        // `screenshot @e3 button.png`: the first argument is an element if a file follows.
         let first = self.path.as_ref().and_then(|path| path.to_str()).unwrap_or_default();
         if self.file.is_some() || names_target(first) {
             let wrong = |why| Error::new(Code::CommandInvalid).message(why);
@@ -197,7 +197,7 @@ impl RunInTab for Screenshot {
         let corner = clip.as_ref().map_or(scrolled, |area| {
             (area.x.unwrap_or_default() as f32, area.y.unwrap_or_default() as f32)
         });
-        // Labels are drawn before the picture is made small.
+        // Labels are drawn before the lossy compression.
         let taken_as = if self.refs { ImageFormat::Png } else { format };
         let is_view = clip.is_none();
         let capture = CaptureScreenshot {
@@ -228,7 +228,7 @@ impl RunInTab for Screenshot {
     }
 }
 
-/// Says that a picture does not show all of something.
+/// Adds a note if the image is truncated.
 fn note_truncation(notes: &mut Vec<Note>, what: &str, tall: f64) {
     if tall > MAX_HEIGHT {
         let cut = format!("the {what} is {tall} px tall; the screenshot ends at {MAX_HEIGHT} px");
@@ -236,7 +236,7 @@ fn note_truncation(notes: &mut Vec<Note>, what: &str, tall: f64) {
     }
 }
 
-/// Has the page remember what is in view: points that are chosen on the picture mean that.
+/// Has the page record its screenshot targets: points chosen on the image refer to those.
 async fn record_targets(turn: &Turn, deadline: Deadline) {
     let world =
         CreateIsolatedWorld { frame_id: turn.target_id.clone(), world_name: Some(WORLD.into()) };
@@ -249,7 +249,7 @@ async fn record_targets(turn: &Turn, deadline: Deadline) {
     });
 }
 
-/// Where an element is in the view. One without a size cannot be pictured.
+/// The bounding box of an element in the viewport. An element without a size is an error.
 async fn element_bounds(
     cx: &mut CommandContext<'_>,
     turn: &Turn,
@@ -279,7 +279,7 @@ async fn element_bounds(
     Ok(bounds)
 }
 
-/// The picture with a box and a ref around everything that can be acted on.
+/// The image with a box and a ref around every actionable element.
 async fn draw_labels(
     cx: &mut CommandContext<'_>,
     turn: &Turn,
@@ -332,17 +332,17 @@ async fn draw_labels(
         .map_err(|error| error.explain(turn))
 }
 
-/// Through what a frame's document is seen.
+/// The visible part of a frame's document.
 #[derive(Clone, Copy)]
 struct FrameClip {
-    /// Where the document begins, in the view of the page.
+    /// The origin of the document in the main viewport.
     corner: (f32, f32),
-    /// What can be seen of it, in the view of the page; nothing says that all can.
+    /// The visible part in the main viewport; `None` if all is visible.
     visible: Option<Bounds>,
 }
 
 impl FrameClip {
-    /// What can be seen of elements of the document, in the view of the page.
+    /// The visible rectangles of elements of the document, in the main viewport.
     async fn visible_rects(
         &self,
         world: &World,
@@ -359,7 +359,7 @@ impl FrameClip {
     }
 }
 
-/// Through what each frame is seen; nothing for one that cannot be seen.
+/// The clip of each frame; `None` for an invisible one.
 async fn frame_clips(
     observation: &TabObservation,
     tree: &Tree,
@@ -387,7 +387,7 @@ async fn frame_clips(
     all
 }
 
-/// What two boxes have in common.
+/// The intersection of two boxes.
 fn overlap(one: &Bounds, other: &Bounds) -> Option<Bounds> {
     let (x, y) = (one.x.max(other.x), one.y.max(other.y));
     let width = (one.x + one.width).min(other.x + other.width) - x;
@@ -413,24 +413,23 @@ impl fmt::Display for ScreenshotReply {
     }
 }
 
-/// Whether the one word that a picture was asked for with is an element, not a file: a file is named as a picture, or by
-/// its folder.
+/// True if the only argument is a target, not a file: a file has an image extension or a folder.
 fn names_target(word: &str) -> bool {
     let is_file = word.is_empty() || word == "-" || word.contains('/') || is_image(Path::new(word));
     !is_file || has_strategy(word)
 }
 
-/// Whether a word names a way to point, such as `text=…`, or an attribute's value: no file is meant then. Any other `=`
-/// may well be in the name of one.
+/// True if a word begins with a target strategy, such as `text=…`, or has an attribute selector: then it is no file.
+/// Any other `=` may be part of a file name.
 fn has_strategy(word: &str) -> bool {
     let Some((kind, _)) = word.split_once('=') else { return false };
     let is_word = kind.bytes().all(|byte| byte.is_ascii_lowercase());
-    // A kind that is not known is taken for the beginning of a selector.
+    // An unknown strategy is parsed as the beginning of a selector.
     let is_known = || !matches!(word.parse::<Target>(), Ok(Target::Css(css)) if css == word.trim());
     kind.rfind('[') > kind.rfind(']') || (is_word && is_known())
 }
 
-/// Checks a picture's file name before the browser is asked.
+/// Checks the file name before the browser is asked.
 fn check_file_name(screenshot: &Screenshot) -> Result<()> {
     let Some(path) = &screenshot.path else { return Ok(()) };
     if is_other_image(path) {
@@ -452,7 +451,7 @@ fn check_file_name(screenshot: &Screenshot) -> Result<()> {
     }
 }
 
-/// Whether a file is named as a picture, of whatever kind.
+/// True if the file has an image extension of any format.
 fn is_image(path: &Path) -> bool {
     ImageFormat::of(path).is_some() || is_other_image(path)
 }

@@ -1,4 +1,4 @@
-//! `select`, `check`, `uncheck`: choosing among what is offered.
+//! `select`, `check`, `uncheck`: options, checkboxes, radio buttons and switches.
 
 use super::{Act, Verb, VerbSpec};
 use crate::act::keyboard::Chord;
@@ -18,10 +18,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// Choose options of a list.
+/// Select options of a list.
 ///
-/// Works for lists of the browser and for those that pages make themselves (listboxes, comboboxes, menus): those are
-/// opened first if need be.
+/// Works for native lists and for custom widgets (listboxes, comboboxes, menus), which are opened first if necessary.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Select {
@@ -29,10 +28,10 @@ pub struct Select {
     #[command(flatten)]
     #[serde(flatten)]
     pub target_args: TargetArgs,
-    /// The option by its value, its label, or as `index=2` (counted from 0); several where the list takes several.
+    /// The option by value, label or `index=2` (counted from 0); several for a multiple-choice list.
     #[arg(required = true, value_name = "OPTION")]
     pub options: Vec<String>,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -49,17 +48,17 @@ impl Act for Select {
     }
 }
 
-/// Check a checkbox, choose a radio button, turn on a switch.
+/// Check a checkbox, radio button or switch.
 ///
-/// Does nothing if it is so already.
+/// Does nothing if it is checked already.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
-    /// What to check.
+    /// The element to check.
     #[command(flatten)]
     #[serde(flatten)]
     pub target_args: TargetArgs,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -76,17 +75,17 @@ impl Act for Check {
     }
 }
 
-/// Uncheck a checkbox, turn off a switch.
+/// Uncheck a checkbox or switch.
 ///
-/// Does nothing if it is so already.
+/// Does nothing if it is unchecked already.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Uncheck {
-    /// What to uncheck.
+    /// The element to uncheck.
     #[command(flatten)]
     #[serde(flatten)]
     pub target_args: TargetArgs,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -105,7 +104,7 @@ impl Act for Uncheck {
 
 const CLICK: ClickSpec = ClickSpec { button: Button::Left, count: 1, modifiers: 0, hold: None };
 
-/// Sets something that is on or off.
+/// Sets the checked state.
 pub(super) async fn set(
     action: &mut Action<'_>,
     target_args: &TargetArgs,
@@ -137,7 +136,7 @@ pub(super) async fn set(
     }
     let reply: Option<CheckedReply> =
         action.ask(&point, &format!("agbrowse.controlState({})", point.element)).await?;
-    // One that the click took away cannot be asked.
+    // An element that the click removed cannot be asked.
     match reply.and_then(|reply| reply.is_checked) {
         Some(now) if now != wanted => Err(Error::new(Code::ActNotTaken)
             .message(format!("{} was clicked, but its state did not change", point.target))),
@@ -151,7 +150,7 @@ struct CheckedReply {
     is_checked: Option<bool>,
 }
 
-/// What our script made of a choice.
+/// The observer script's reply to a selection.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ChooseReply {
@@ -166,7 +165,7 @@ struct ChooseReply {
     is_changed: bool,
 }
 
-/// Chooses options of a list.
+/// Selects options of a list.
 pub(super) async fn select(
     action: &mut Action<'_>,
     target_args: &TargetArgs,
@@ -211,7 +210,7 @@ pub(super) async fn select(
             _ => Error::new(Code::SnapshotRefStale).message(format!("{} is gone", point.target)),
         };
         action.release_guard();
-        // Options may come late.
+        // Options may be added late.
         if limit.is_over() || target_args.no_wait {
             return Err(error);
         }
@@ -220,7 +219,7 @@ pub(super) async fn select(
     }
 }
 
-/// Roles of what is chosen among.
+/// Roles of options.
 const OPTIONS: &[Role] = &[
     Role::Option,
     Role::MenuItem,
@@ -232,7 +231,7 @@ const OPTIONS: &[Role] = &[
     Role::GridCell,
 ];
 
-/// Chooses in a list that the page made itself: opens it if need be, then clicks the option.
+/// Selects in a custom widget: opens it if necessary, then clicks the option.
 async fn select_in_widget(
     action: &mut Action<'_>,
     target_args: &TargetArgs,
@@ -254,7 +253,7 @@ async fn select_in_widget(
             Error::new(Code::ActNoOption).message(format!("{} is not a list", point.target))
         );
     }
-    // Options that others show are not this one's, unless it is open already.
+    // Options of other lists do not count, unless this one is open already.
     let is_open = tree.nodes[list].expanded == Some(true);
     let others: ElementSet = match is_open {
         true => ElementSet::new(),
@@ -263,14 +262,14 @@ async fn select_in_widget(
     let before: ElementSet = (0..tree.nodes.len()).map(|node| place(&tree, node)).collect();
     for (index, option) in options.iter().enumerate() {
         let is_last = index + 1 == options.len();
-        // Many lists close after each choice.
+        // Many lists close after each selection.
         (is_opened, has_typed) = (false, false);
         loop {
             let tree = action.observe().await?;
             let found = option_in(&tree, &point, option, &others)
                 .or_else(|| plain_option(&tree, option, &before).filter(|_| is_opened));
             if let Some(node) = found {
-                // Of the list that it is in, as it is now.
+                // A fresh ref in the current tree.
                 let number = action.observation.registry.issue_nodes(&tree, &[node]);
                 let at = TargetArgs::at(Target::Ref(RefName::Local(number[0])));
                 let after = if is_last { after } else { &quiet };
@@ -286,7 +285,7 @@ async fn select_in_widget(
                     continue;
                 }
             }
-            // A list that is searched by typing shows what matches.
+            // A searchable list shows the matches of the typed text.
             if !has_typed && matches!(&*point.kind, "text" | "search") {
                 has_typed = true;
                 let found = action
@@ -329,10 +328,10 @@ async fn select_in_widget(
     })
 }
 
-/// Closes a list again that was opened for nothing.
+/// Closes a list that was opened without a result.
 async fn close(action: &mut Action<'_>, point: &ActionPoint) -> Result<()> {
     let tree = action.observe().await?;
-    // While it is open, some pages hide everything else.
+    // While a list is open, some pages hide everything else.
     let is_open = place_of(&tree, point).is_none_or(|list| tree.nodes[list].expanded == Some(true));
     if is_open {
         action.watch_effects().await?;
@@ -342,7 +341,7 @@ async fn close(action: &mut Action<'_>, point: &ActionPoint) -> Result<()> {
     Ok(())
 }
 
-/// Elements by frame and number.
+/// Elements by frame and element id.
 type ElementSet = HashSet<(u16, u32)>;
 
 fn place(tree: &Tree, node: usize) -> (u16, u32) {
@@ -357,7 +356,7 @@ fn all_options(tree: &Tree) -> impl Iterator<Item = usize> {
         .map(|(index, _)| index)
 }
 
-/// Where an element is in the page as it is now.
+/// The index of an element in the current tree.
 fn place_of(tree: &Tree, point: &ActionPoint) -> Option<usize> {
     let document = point.documents.first()?;
     tree.nodes.iter().position(|node| {
@@ -365,8 +364,7 @@ fn place_of(tree: &Tree, point: &ActionPoint) -> Option<usize> {
     })
 }
 
-/// Whether something can have options to choose from. What only does something when it is clicked is not clicked to
-/// find out.
+/// True if an element can have options. A control with an effect of its own is not clicked to find out.
 fn may_be_list(tree: &Tree, node: usize) -> bool {
     let it = &tree.nodes[node];
     let has_popup = tree.extra(it).is_some_and(|extra| !tree.str(extra.popup).is_empty());
@@ -379,7 +377,7 @@ fn may_be_list(tree: &Tree, node: usize) -> bool {
     }
 }
 
-/// The options that are a list's: those inside of it if there are any, else those that have come up since.
+/// The options of a list: its descendants if there are any, otherwise those that have appeared since.
 fn own_options(tree: &Tree, point: &ActionPoint, others: &ElementSet) -> Vec<usize> {
     // A page may hide the list itself while its options are shown elsewhere.
     let (list, end) =
@@ -391,7 +389,7 @@ fn own_options(tree: &Tree, point: &ActionPoint, others: &ElementSet) -> Vec<usi
     all_options(tree).filter(|node| !others.contains(&place(tree, *node))).collect()
 }
 
-/// What says just this and has come up since: an option that the page does not call one.
+/// A new element with exactly this text: an option without an option role.
 fn plain_option(tree: &Tree, wanted: &str, before: &ElementSet) -> Option<usize> {
     let query = page::find::Query { text: Some(wanted.to_owned()), ..Default::default() };
     let mut found = page::find::find(tree, &query);
@@ -402,7 +400,7 @@ fn plain_option(tree: &Tree, wanted: &str, before: &ElementSet) -> Option<usize>
         .find(|node| needle.equals(&page::refs::name(tree, *node)))
 }
 
-/// The option that is meant.
+/// The matching option.
 fn option_in(tree: &Tree, point: &ActionPoint, wanted: &str, others: &ElementSet) -> Option<usize> {
     let mut needle = page::text::Needle::new(wanted);
     let by_index = wanted.strip_prefix("index=").and_then(|index| index.parse::<usize>().ok());

@@ -1,4 +1,4 @@
-//! `snapshot`: the page as text, with a ref for everything that can be acted on.
+//! `snapshot`: the page as text, with a ref for every actionable element.
 
 use super::open::local_file;
 use super::{
@@ -28,108 +28,108 @@ use std::sync::Arc;
 use std::time::Duration;
 use tracing::Instrument;
 
-/// A page counts as settled when nothing happens in it for so long …
+/// A page counts as settled when it does not change for this time …
 const QUIET: Duration = Duration::from_millis(100);
-/// … and is shown as it is after so long at the latest.
+/// … and is shown unsettled after this time.
 const SETTLE: Duration = Duration::from_secs(1);
-/// What is kept of the time for the look at a page that does not end to load: this much, or a quarter if that is less.
+/// Time reserved to observe a page that does not finish loading: this much, or a quarter of the timeout if that is
+/// less.
 const OBSERVATION: Duration = Duration::from_secs(3);
-/// Of how many ways to look at a part of the page it is known what they last showed.
+/// Maximum number of snapshot modes with a delta baseline of their own for parts of a page.
 const MAX_MODES: usize = 2;
 
-/// What is to be known of a page that could only be read in the other way.
+/// Note for a page that was read from the browser's accessibility tree.
 const AX_FALLBACK: &str = "the observer script failed: this is the browser's accessibility tree (`--source ax`), \
     which may include hidden text and lacks elements that are clickable only by a listener";
 
-/// Show the page as text, with a ref for everything that can be acted on.
+/// Show the page as text, with a ref for every actionable element.
 ///
-/// Each line is one thing: its role, its name, and in brackets its ref and states. A ref (`@e3`) can be given to
-/// the verbs that act or look closer; it stays bound to what it meant here. Text that a person cannot see is left
-/// out, secrets are masked.
+/// Each line is one element: its role, its name, and in brackets its ref and states. A ref (`@e3`) is a target for
+/// other verbs; it stays bound to what it meant here. Visually hidden text is left out, secrets are masked.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Snapshot {
-    /// Open this page first, and wait until nothing happens in it any more.
+    /// Open this page first and wait until it has settled.
     pub url: Option<String>,
-    /// Only what is worth telling: controls, headings, text. This is the default.
+    /// Only controls, headings and text. This is the default.
     #[arg(long, overrides_with = "no_interactive")]
     pub interactive: bool,
-    /// Everything, with all the containers around it.
+    /// All elements, with their containers.
     #[arg(long)]
     pub no_interactive: bool,
-    /// A flat list of what can be acted on, nothing else.
+    /// A flat list of the elements with refs.
     #[arg(long)]
     pub refs_only: bool,
-    /// Write a single text on the line of what it is in. This is the default.
+    /// Write a single text on the line of its parent. This is the default.
     #[arg(long, overrides_with = "no_compact")]
     pub compact: bool,
     /// Write every text on a line of its own.
     #[arg(long)]
     pub no_compact: bool,
-    /// How deep to go, 6 unless said otherwise (`--format viewpoint`: all of it); what lies deeper is counted.
+    /// Maximum depth, 6 by default (`--format viewpoint`: unlimited); deeper elements are counted.
     #[arg(long, value_name = "N")]
     pub max_depth: Option<u32>,
-    /// Only this element and what is in it, texts in full: a ref (`@e3`) or `css=…`.
+    /// Only this element and its descendants, with full texts: a ref (`@e3`) or `css=…`.
     #[arg(long, value_name = "TARGET")]
     pub root: Option<Target>,
-    /// Only the first element that this CSS selector matches.
+    /// Only the first element that matches this CSS selector.
     #[arg(long, value_name = "CSS", conflicts_with = "root")]
     pub root_selector: Option<String>,
-    /// Give a ref to everything that can have one, however many there are.
+    /// Give a ref to every element that can have one, without a limit.
     #[arg(long)]
     pub all_refs: bool,
-    /// Where the tree comes from.
+    /// The source of the tree.
     #[arg(long, value_enum, default_value_t)]
     pub source: TreeSource,
-    /// With where things are, in CSS pixels: x, y, width, height.
+    /// Include bounding boxes in CSS pixels: x, y, width, height.
     #[arg(long)]
     pub boxes: bool,
-    /// With where links lead.
+    /// Include link URLs.
     #[arg(long)]
     pub urls: bool,
-    /// Hashes in place of names, values and texts.
+    /// Replace names, values and texts by hashes.
     #[arg(long)]
     pub redact: bool,
-    /// Show text that a person cannot see, marked with the reason.
+    /// Include visually hidden text, marked with the reason.
     #[arg(long)]
     pub include_hidden: bool,
-    /// Look again, even if nothing seems to have happened.
+    /// Ignore the cache.
     #[arg(long)]
     pub fresh: bool,
-    /// Only what is different from the last snapshot; not with `--find`.
+    /// Only the changes since the last snapshot; not with `--find`.
     #[arg(long)]
     pub delta: bool,
-    /// Fold the least useful parts until it has about so many tokens.
+    /// Fold the least useful parts to fit this number of tokens, approximately.
     #[arg(long, value_name = "TOKENS")]
     pub budget: Option<u32>,
-    /// Only lines with this text, and what they are in.
+    /// Only lines with this text, and their ancestors.
     #[arg(long, value_name = "TEXT")]
     pub find: Option<String>,
-    /// How it is written.
+    /// The text format.
     #[arg(long, value_enum, default_value_t)]
     pub format: TextFormat,
-    /// With a list of everything shown, each with the origin of its frame (in JSON).
+    /// Include a list of all shown elements with the origin of their frame (in JSON).
     #[arg(long)]
     pub nodes: bool,
-    /// With hashes, refs and counts, as `--json` prints it.
+    /// Include hashes, refs and counts, as `--json` prints them.
     #[arg(skip)]
     pub details: bool,
 }
 
-/// Where a tree comes from.
+/// The source of a tree.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum TreeSource {
-    /// Read from inside the page: fast, and knows more.
+    /// The observer script in the page: fast, and more detailed.
     #[default]
     Page,
-    /// The browser's own accessibility tree.
+    /// The browser's accessibility tree.
     Ax,
 }
 
-/// How a snapshot is written.
+/// The text format of a snapshot.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
 )]
@@ -138,11 +138,11 @@ pub enum TextFormat {
     /// Short lines with `[ref=@e3]`.
     #[default]
     Text,
-    /// As MCP clients know it: a count, then lines with `[ref=e12345]`.
+    /// As for MCP clients: a count, then lines with `[ref=e12345]`.
     Viewpoint,
 }
 
-/// What a page looks like.
+/// A snapshot.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SnapshotReply {
@@ -152,15 +152,15 @@ pub enum SnapshotReply {
     Text(SnapshotText),
 }
 
-/// A snapshot's text, and how much is in it.
+/// The text of a snapshot and its size.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotText {
     /// The text.
     pub text: String,
-    /// How many refs it has.
+    /// Number of refs.
     pub refs: u32,
-    /// How many tokens a model reads, about.
+    /// Approximate number of tokens.
     pub tokens: u32,
 }
 
@@ -249,7 +249,7 @@ impl RunInTab for Snapshot {
                     &mut notes,
                 )
                 .await;
-                // They have the names of what was found.
+                // They contain names of elements.
                 notes.retain(|_| !self.redact);
                 cx.progress.notes.extend(notes);
                 Some(found.map_err(|error| root_error(error, &wanted))?)
@@ -280,7 +280,7 @@ impl RunInTab for Snapshot {
 }
 
 impl Snapshot {
-    /// Why what is asked for cannot be.
+    /// The contradiction between options, if there is one.
     fn contradiction(&self) -> Option<&'static str> {
         let is_ax = self.source == TreeSource::Ax;
         let is_empty = self.find.as_ref().is_some_and(|text| text.trim().is_empty());
@@ -303,7 +303,7 @@ impl Snapshot {
         .find_map(|(is_so, why)| is_so.then_some(why))
     }
 
-    /// What of a page is shown, with the refs that it gives.
+    /// Builds the view of the tree and issues its refs.
     fn select_view(
         &self,
         observation: &mut observe::TabObservation,
@@ -314,7 +314,7 @@ impl Snapshot {
         let options = self.view_options(root);
         let registry = &mut observation.registry;
         let seen = view(&tree, &options, &mut registry.numbering(&tree));
-        // What is folded is there all the same: a budget is no difference between two pages.
+        // Folded lines are part of the baseline: a budget is no difference between two pages.
         let unfolded = options.budget.map(|_| {
             let options = ViewOptions { budget: None, ..options.clone() };
             view(&tree, &options, &mut registry.numbering(&tree))
@@ -329,7 +329,7 @@ impl Snapshot {
         SnapshotSource { tree, seen, unfolded, options, plan, issued }
     }
 
-    /// Opens the page, and leaves time to look at it.
+    /// Opens the page, reserving time to observe it.
     async fn open(&self, cx: &mut CommandContext<'_>, turn: &Turn, url: &str) -> Result<()> {
         let url = cx.address(url)?;
         let reserved = OBSERVATION.min(cx.progress.deadline.total() / 4);
@@ -343,7 +343,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Looks at the page; at one that was just opened until it comes to rest.
+    /// Observes the page; a page that was just opened until it has settled.
     async fn capture(
         &self,
         live: &RunningBrowser,
@@ -369,7 +369,7 @@ impl Snapshot {
         Ok(tree)
     }
 
-    /// The way of looking, in a word: what is shown in the same way can be compared.
+    /// The options that make two snapshots comparable, as a string.
     fn mode(&self) -> String {
         let mode = Self {
             max_depth: Some(self.depth()),
@@ -385,8 +385,8 @@ impl Snapshot {
         serde_json::to_string(&mode).unwrap_or_default()
     }
 
-    /// How to look. Texts of a part are told in full, but if they are to be compared with those that were not: of the
-    /// whole page, or of this part as it was told before.
+    /// The observation options. Texts of a part are observed in full, unless they are compared with a baseline of cut
+    /// ones: of the whole page, or of an earlier snapshot of the part.
     fn observe_options(&self, before: Option<&observe::DeltaBaseline>) -> ObserveOptions {
         ObserveOptions {
             firewall: true,
@@ -407,7 +407,7 @@ impl Snapshot {
         self.root.clone().or(by_selector)
     }
 
-    /// How deep to go. What is written for MCP goes as deep as the page: nobody there could ask for more.
+    /// The maximum depth. Unlimited for MCP, whose clients cannot ask for more.
     fn depth(&self) -> u32 {
         self.max_depth.unwrap_or(match self.format {
             TextFormat::Text => DEFAULT_MAX_DEPTH,
@@ -437,7 +437,7 @@ impl Snapshot {
         }
     }
 
-    /// Writes what is seen, or what is different in it.
+    /// Renders the snapshot, or its delta.
     async fn finish(
         &self,
         cx: &mut CommandContext<'_>,
@@ -479,7 +479,7 @@ impl Snapshot {
             }
             if let Some(delta_shown) = &delta_shown {
                 if !delta_shown.is_full {
-                    // What is different is told also where a budget folds it.
+                    // The delta includes lines that a budget folds.
                     let all = source.unfolded.as_ref().unwrap_or(seen);
                     let line = |(at, _): &(u32, u32)| all.lines.get(*at as usize);
                     snapshot.refs = refs(tree, all, print);
@@ -538,7 +538,7 @@ impl Snapshot {
         if let (Some(issued), Some(delta_shown)) =
             (issued, delta_shown.as_ref().filter(|delta_shown| !delta_shown.is_full))
         {
-            // Only what is told means what it means now.
+            // Issues refs for reported lines only: all others stay bound to what was shown for them.
             let all = source.unfolded.as_ref().unwrap_or(seen);
             let lines =
                 delta_shown.reported.iter().filter_map(|(at, _)| all.lines.get(*at as usize));
@@ -550,7 +550,7 @@ impl Snapshot {
             let note = "no earlier snapshot of this page with these options: this is all of it";
             notes.push(Note::new("no-earlier", note));
         }
-        // A delta leaves nothing out that the one before did not.
+        // A delta omits nothing that its baseline did not.
         if delta_shown.as_ref().is_none_or(|delta_shown| delta_shown.is_full) {
             self.note_missing(&source, &mut notes);
         }
@@ -566,7 +566,7 @@ impl Snapshot {
         Ok(reply)
     }
 
-    /// Says what is on the page and not in the text.
+    /// Adds notes about what the text omits.
     fn note_missing(&self, source: &SnapshotSource, notes: &mut Vec<Note>) {
         let SnapshotSource { tree, seen, .. } = source;
         notes.extend(seen.notes().into_iter().map(|note| Note::new("not-shown", note)));
@@ -574,12 +574,12 @@ impl Snapshot {
             notes.push(Note::new("no-match", format!("no line contains the text {text:?}")));
         }
         let is_viewpoint = self.format == TextFormat::Viewpoint && !self.details;
-        // That text says so itself.
+        // That format says so itself.
         if seen.is_empty_page() && !is_viewpoint {
             notes.push(Note::new("empty", empty_page_note(tree)));
         }
         let hidden = tree.unseen();
-        // Most pages have some, and a model pays for each word: it is told when there is more of that than of the rest.
+        // Most pages have some, and every word costs tokens: reported only if it is more than the rest.
         let is_worth_it = if is_viewpoint { hidden > seen.node_count() } else { hidden > 0 };
         let is_part = source.options.root.is_some() || self.refs_only;
         if is_worth_it && !is_part && !self.include_hidden {
@@ -589,7 +589,8 @@ impl Snapshot {
         }
     }
 
-    /// What was shown before, as it would be shown now: in the same way if it was, else of the whole page.
+    /// The base of the delta: the last snapshot with the same options, otherwise the last one of the whole page in the
+    /// view of this one.
     fn delta_base(
         &self,
         observation: &mut observe::TabObservation,
@@ -642,7 +643,7 @@ impl Snapshot {
         Some(complete(DeltaBase::new(&before.tree, &was, &options.print)))
     }
 
-    /// Remembers what was shown, to tell later what is different.
+    /// Stores the delta baseline.
     fn store_baseline(&self, observation: &mut observe::TabObservation, source: SnapshotSource) {
         let SnapshotSource {
             tree,
@@ -664,7 +665,7 @@ impl Snapshot {
             observation.delta_baseline = Some(shown);
             return;
         }
-        // What was searched for is not compared.
+        // Search results are no baseline.
         if self.find.is_some() {
             return;
         }
@@ -676,28 +677,28 @@ impl Snapshot {
     }
 }
 
-/// A page as it is shown now.
+/// The tree and view of a snapshot.
 struct SnapshotSource {
     tree: Arc<Tree>,
     seen: View,
-    /// The same with nothing folded, when there is a budget.
+    /// The view without folding, if there is a budget.
     unfolded: Option<View>,
     options: ViewOptions,
     plan: RenderPlan,
-    /// The refs that counted before, when only what is different is told.
+    /// The refs issued before, for a delta.
     issued: Option<IssuedRefs>,
 }
 
-/// How it was asked for.
+/// The options of a snapshot and the hashed skeleton.
 struct RenderPlan {
     observe_options: ObserveOptions,
-    /// The way of looking, in a word.
+    /// The snapshot options that make two snapshots comparable.
     mode: String,
-    /// The tags that the page is built of, for a hash of them.
+    /// The tag skeleton, for the DOM hash.
     skeleton: Option<String>,
 }
 
-/// Counts what a delta tells, and keeps the refs that are in it.
+/// Restricts counts and refs to those of the delta.
 fn restrict_to_delta(snapshot: &mut WebAiSnapshot, delta_shown: &Delta) {
     if !delta_shown.is_full {
         let numbers = numbers_in(&snapshot.text);
@@ -726,11 +727,11 @@ impl fmt::Display for SnapshotReply {
     }
 }
 
-/// A root that is not there is its own kind of failure.
+/// A missing root has an error code of its own.
 fn root_error(error: Error, wanted: &Target) -> Error {
     match error.code() {
         Code::TargetNotFound => {
-            // It matched, but what it matched is not shown.
+            // It matched an element that is not shown.
             let evidence = error.details().evidence.as_ref();
             let is_there = evidence.is_some_and(|all| all.contains_key("selector"));
             let why = if is_there { " what is shown" } else { "" };
@@ -738,7 +739,7 @@ fn root_error(error: Error, wanted: &Target) -> Error {
                 .message(format!("snapshot root selector did not match{why}: {wanted}"))
                 .evidence("rootSelector", wanted.to_string())
         }
-        // What is no selector matches nothing.
+        // An invalid selector matches nothing.
         Code::CommandInvalid if matches!(wanted, Target::Css(_)) => {
             Error::new(Code::SnapshotRootNotFound)
                 .message(format!("snapshot root selector did not match: {wanted}"))
@@ -749,10 +750,10 @@ fn root_error(error: Error, wanted: &Target) -> Error {
     }
 }
 
-/// An id that no other snapshot has.
+/// A unique snapshot id.
 fn snapshot_id() -> String {
     let mut bytes = [0u8; 16];
-    // Without randomness the time is the best there is.
+    // The time, if there is no randomness.
     if rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()).is_err() {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         bytes = now.unwrap_or_default().as_nanos().to_le_bytes();

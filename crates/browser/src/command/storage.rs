@@ -1,6 +1,6 @@
-//! `storage`: what a context keeps for its pages, into a file and back.
+//! `storage`: saves and loads the cookies and local storage of a context.
 //!
-//! Who asks writes the file and reads it; here it comes and goes as bytes beside the reply, and as a value.
+//! The caller writes and reads the file; here it is a byte array in the reply, or a value in the request.
 
 use super::{Caller, CommandContext, ReplyFile, Run, Verb, VerbReply, VerbSpec, encode_base64};
 use crate::chromium::RunningBrowser;
@@ -28,38 +28,38 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// How long a page may take to tell what its origin keeps.
+/// Timeout for a page to read its local storage.
 const READ_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The page that we answer with. It has an icon, so that the browser asks for none when nobody answers any more.
+/// The page that answers intercepted requests. It has an icon, so that the browser requests none afterwards.
 const EMPTY_PAGE: &str = "<!doctype html><link rel=icon href=data:,>";
 
-/// The name of the world that asks and writes. Pages do not see it, and so cannot lie to it.
+/// The isolated world of the storage scripts. Pages cannot see or tamper with it.
 const WORLD: &str = "agbrowse storage";
 
-/// Save the cookies and the local storage of a context, or put them back.
+/// Save the cookies and local storage of a context, or load them.
 ///
-/// The file is what Playwright calls storage state. Who has it is signed in as you: it can be read by you alone, and
-/// nothing of it is printed.
+/// The file has Playwright's storage state format. Whoever has it is signed in as you: only you can read it, and none
+/// of it is printed.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 pub struct StorageCommand {
-    /// What to do.
+    /// The storage action.
     #[command(subcommand)]
     #[serde(flatten)]
     pub action: StorageAction,
 }
 
-/// What to do with what a context keeps.
+/// A storage action.
 #[derive(Clone, Debug, Subcommand, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "action", rename_all = "kebab-case")]
 pub enum StorageAction {
-    /// Write all cookies, and the local storage of the origins that are open, to a file.
+    /// Save all cookies, and the local storage of the open origins, to a file.
     Save(SaveStorage),
-    /// Put the cookies and the local storage of a file into the context, beside what is there.
+    /// Load the cookies and local storage of a file into the context, in addition to its own.
     Load(LoadStorage),
 }
 
-/// Write what a context keeps to a file.
+/// Arguments of `storage save`.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SaveStorage {
@@ -69,7 +69,7 @@ pub struct SaveStorage {
     pub path: Option<PathBuf>,
 }
 
-/// Put what a file has into a context.
+/// Arguments of `storage load`.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadStorage {
@@ -77,34 +77,34 @@ pub struct LoadStorage {
     #[arg(value_name = "FILE", required = true)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
-    /// What was read from it.
+    /// The content of the file.
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub state: Option<StorageState>,
 }
 
-/// What was saved or put back. Only counts: what it is stays in the file.
+/// The result of a save or load, as counts: the content stays in the file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StorageReply {
-    /// What happened: `saved` or `loaded`.
+    /// `saved` or `loaded`.
     pub is: String,
     /// The file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
-    /// How many cookies.
+    /// Number of cookies.
     pub cookies: usize,
-    /// How many origins have local storage.
+    /// Number of origins with local storage.
     pub origins: usize,
-    /// How many entries of local storage.
+    /// Number of local storage entries.
     pub entries: usize,
-    /// What was saved.
+    /// The content of the file.
     #[serde(skip)]
     pub data: Vec<u8>,
 }
 
 impl LoadStorage {
-    /// Reads the file, wherever the work is done.
+    /// Reads the file on the caller's side.
     ///
     /// # Errors
     /// `file.read-failed` or `storage.invalid`.
@@ -175,7 +175,7 @@ impl Run for StorageCommand {
     }
 }
 
-/// The context that is meant: that of the tab that was named, or the caller's.
+/// The context of the named tab, or the caller's.
 fn context_of(cx: &CommandContext<'_>, live: &RunningBrowser) -> Result<Option<String>> {
     match cx.named_tab() {
         Some(id) => live.tab(id).map(|tab| tab.context.clone()),
@@ -201,11 +201,11 @@ async fn save(cx: &mut CommandContext<'_>) -> Result<StorageReply> {
     Ok(StorageReply::of(&state, "saved", None, data))
 }
 
-/// What a page tells of its origin: which one it is, its entries, and how many could not be told.
+/// The local storage of an origin: the origin, its entries, and the number of unreadable ones.
 type OriginStorage = (String, Vec<(String, SecretString)>, usize);
 
-/// The local storage of the origins that are open in tabs. What a frame of another site keeps is kept apart for the
-/// page around it, so frames are not asked.
+/// The local storage of the origins that are open in tabs. Storage of cross-site frames is partitioned by the page
+/// around them, so frames are not read.
 async fn local_storage(
     cx: &mut CommandContext<'_>,
     live: &RunningBrowser,
@@ -244,7 +244,7 @@ async fn local_storage(
             origins.push(SavedOrigin { origin, local_storage, has_databases: false });
         }
     }
-    // Another tab may have told of the same origin.
+    // Another tab may have the same origin.
     silent.retain(|(_, url)| {
         !known
             .iter()
@@ -258,9 +258,9 @@ async fn local_storage(
     origins
 }
 
-/// What a tab tells of its origin; nothing when it does not answer.
+/// Reads the local storage of a tab's origin; `None` if it does not respond.
 async fn read_origin(tab: &Arc<Tab>, deadline: Deadline) -> Option<OriginStorage> {
-    // What comes too early can crash a page that is being made.
+    // An early script can crash a tab that is being created.
     if !tab.state.borrow().is_ready {
         return None;
     }
@@ -279,7 +279,7 @@ async fn read_origin(tab: &Arc<Tab>, deadline: Deadline) -> Option<OriginStorage
     }
 }
 
-/// Runs a script beside a page.
+/// Runs a script in the isolated world of a page.
 async fn run_isolated<T: DeserializeOwned>(
     tab: &Tab,
     expression: String,
@@ -296,7 +296,7 @@ async fn run_isolated<T: DeserializeOwned>(
         ..Evaluate::default()
     };
     let value = tab.call(evaluate, deadline).await?.result.and_then(|result| result.value);
-    // What it said instead may have values in it.
+    // The raw value may contain stored data, so it is not in the error.
     value
         .and_then(|value| serde_json::from_str(value.get()).ok())
         .ok_or_else(|| Error::new(Code::EvalThrew).message("the page has no local storage"))
@@ -318,7 +318,7 @@ async fn load_into(
         SetCookies { cookies: state.cookies.iter().map(Into::into).collect(), browser_context_id };
     live.connection.browser().call(set, cx.progress.deadline).await.map_err(
         |error| match error {
-            // All or none.
+            // The browser sets all cookies or none.
             cdp::Error::Remote { .. } => {
                 Error::new(Code::StorageInvalid).message("the browser rejects one of the cookies")
             }
@@ -338,7 +338,7 @@ async fn load_into(
     Ok(StorageReply::of(state, "loaded", path, Vec::new()))
 }
 
-/// A tab that is closed when we are done with it, however that comes.
+/// A tab that is closed when dropped.
 struct TemporaryTab {
     tab: Arc<Tab>,
 }
@@ -352,8 +352,8 @@ impl Drop for TemporaryTab {
     }
 }
 
-/// Takes a tab of ours through origins and writes what they shall keep. We answer in the servers' place: nothing is
-/// asked of anybody.
+/// Navigates a tab of ours through origins and writes their local storage. Requests are intercepted: no server is
+/// contacted.
 async fn write(
     live: &RunningBrowser,
     tab: &Tab,
@@ -392,7 +392,7 @@ async fn write_all(tab: &Tab, origins: &[SavedOrigin], deadline: Deadline) -> Re
     Ok(())
 }
 
-/// Goes to an origin and waits until the page that we answer with is there, or says why it is not.
+/// Navigates to an origin and waits for our page; the inner error is the reason of a failure.
 async fn arrive(
     tab: &Tab,
     origin: &str,
@@ -415,7 +415,7 @@ async fn arrive(
     })
 }
 
-/// Answers every request with an empty page, until the tab is gone.
+/// Answers every request with an empty page, until the tab is closed.
 async fn answer(held: &mut Events, tab: &Tab) {
     while let Some(delivery) = held.next().await {
         let Delivery::Event(event) = delivery else { continue };

@@ -1,4 +1,4 @@
-//! `type`: a text typed key by key.
+//! `type`: types a text key by key.
 
 use super::fill::{PrepareReply, not_taken, value_or_secret};
 use super::{Act, Caller, CommandContext, Verb, VerbSpec};
@@ -15,38 +15,33 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Type a text key by key, after what is there.
+/// Type a text key by key, after the existing one.
 ///
-/// Every key is pressed and released, as a person would; for fields that react to keys. Without a target, the text goes
-/// to the field that has the focus, where its caret is.
+/// Every key is pressed and released; for fields that react to keys. Without a target, the text goes to the focused
+/// field, at its caret.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Type {
-    /// The field; without it, what has the focus.
+    /// The field [default: the focused one].
     #[serde(flatten, deserialize_with = "super::upload::optional_target_args")]
     pub target_args: Option<TargetArgs>,
     /// The text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub text: Option<SecretString>,
-    /// Take the text from the environment or a private file, as `fill` does.
+    /// Take the text from the environment or a private file, as in `fill`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub secret: Option<String>,
     /// Press Enter afterwards.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub submit: bool,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[serde(flatten)]
     pub after: SettleArgs,
 }
 
-/// The same as a command line has it: one word is the text, of two the first is the target.
-///
-/// Type a text key by key, after what is there.
-///
-/// Every key is pressed and released, as a person would; for fields that react to keys. Without a target, the text goes
-/// to the field that has the focus, where its caret is.
+/// The arguments on the command line: one is the text; of two, the first is the target.
 #[derive(Args)]
-#[command(about = "Type a text key by key, after what is there", long_about = TYPE_ABOUT)]
+#[command(about = "Type a text key by key, after the existing one", long_about = TYPE_ABOUT)]
 struct TypeLine {
     /// The element, or the text if nothing follows. The element: a ref from the last snapshot (`@e3`), `css=…`,
     /// `role=button[name="…"]`, `text=…`, `label=…`, `placeholder=…`, `testid=…` or `xy=120,40`.
@@ -55,16 +50,16 @@ struct TypeLine {
     /// The text.
     #[arg(value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "secret")]
     second: Option<String>,
-    /// What to take instead if that cannot be found or used; may be given several times, and is tried in order.
+    /// A fallback target if the first cannot be found or used; repeatable, tried in order.
     #[arg(long = "or", value_name = "TARGET")]
     others: Vec<Target>,
-    /// Which one, counted from 0, when several match.
+    /// The index of the match, counted from 0, if several match.
     #[arg(long)]
     nth: Option<u32>,
-    /// Do not wait for it to appear or to become usable.
+    /// Do not wait for the element to appear or to become actionable.
     #[arg(long)]
     no_wait: bool,
-    /// Take the text from the environment or a private file, as `fill` does.
+    /// Take the text from the environment or a private file, as in `fill`.
     #[arg(long, value_name = "NAME")]
     secret: Option<String>,
     /// Press Enter afterwards.
@@ -74,9 +69,8 @@ struct TypeLine {
     after: SettleArgs,
 }
 
-const TYPE_ABOUT: &str = "Type a text key by key, after what is there\n\nEvery key is pressed and released, as a \
-    person would; for fields that react to keys. Without a target, the text goes to the field that has the focus, where \
-    its caret is.";
+const TYPE_ABOUT: &str = "Type a text key by key, after the existing one\n\nEvery key is pressed and released; for \
+    fields that react to keys. Without a target, the text goes to the focused field, at its caret.";
 
 impl clap::FromArgMatches for Type {
     fn from_arg_matches(given: &clap::ArgMatches) -> std::result::Result<Self, clap::Error> {
@@ -121,7 +115,7 @@ impl Args for Type {
     }
 }
 
-/// What has the focus in a document.
+/// The focused element of a document.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FocusedElement {
@@ -131,7 +125,7 @@ struct FocusedElement {
     description: String,
 }
 
-/// Types into the field that has the focus, in whatever frame it is.
+/// Types into the focused field, in any frame.
 async fn type_focused(
     action: &mut Action<'_>,
     text: &SecretString,
@@ -195,7 +189,7 @@ async fn type_focused(
 }
 
 impl Type {
-    /// Looks up the secret where the caller is.
+    /// Looks up the secret on the caller's side.
     ///
     /// # Errors
     /// `secret.not-found`.

@@ -1,4 +1,4 @@
-//! `upload`: files for a field, for what asks for them, or for a file chooser that is open.
+//! `upload`: sets the files of a file input, directly or through a file chooser.
 
 use super::{Act, Caller, CommandContext, Verb, VerbSpec};
 use crate::access::Access;
@@ -25,30 +25,30 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Choose files for a field, for what opens a file chooser, or for the chooser that is open.
+/// Upload files to a file input, or through a file chooser.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Upload {
-    /// The field, or the button that asks for files.
+    /// The file input, or the button that opens a file chooser.
     #[command(flatten)]
     #[serde(flatten, deserialize_with = "optional_target_args")]
     pub target_args: Option<TargetArgs>,
-    /// The files. Without any, the field is emptied.
+    /// The files. Without any, the input is cleared.
     #[arg(value_name = "FILE")]
     #[serde(default)]
     pub files: Vec<PathBuf>,
-    /// Answer the file chooser that an action opened, in place of a target. Without files it is canceled.
-    // What it conflicts with need not be given, also where that is required otherwise.
+    /// Answer the open file chooser instead of a target. Without files it is canceled.
+    // Arguments that it conflicts with are not required beside it.
     #[arg(long, value_name = "FILE", num_args = 0.., conflicts_with_all = ["target", "files"])]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub chooser: Option<Vec<PathBuf>>,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
 }
 
-/// Reads a target if there is one. One that is wrong is an error: it must not be taken for none.
+/// Deserializes an optional target. An invalid one is an error, not an absent one.
 pub(super) fn optional_target_args<'de, D: Deserializer<'de>>(
     from: D,
 ) -> std::result::Result<Option<TargetArgs>, D::Error> {
@@ -59,11 +59,11 @@ pub(super) fn optional_target_args<'de, D: Deserializer<'de>>(
     }
 }
 
-/// How long a page may take to ask for files after it was clicked.
+/// Wait for a file chooser after the click.
 const CHOOSER_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Upload {
-    /// Makes paths those of the caller, wherever the work is done.
+    /// Resolves the paths against the caller's working directory.
     pub fn resolve(&mut self) {
         if let Ok(here) = std::env::current_dir() {
             for file in self.files.iter_mut().chain(self.chooser.iter_mut().flatten()) {
@@ -93,7 +93,7 @@ impl Verb for Upload {
 }
 
 impl Upload {
-    /// The files without links, if the caller may have them and they can be read.
+    /// The canonical paths of the files; an error if the caller may not access one or it is not readable.
     fn files_for(&self, access: Option<&Access>) -> Result<Vec<String>> {
         let named = self.chooser.as_ref().unwrap_or(&self.files).iter();
         let files = named.map(|file| allowed_file(access, file)).collect::<Result<Vec<_>>>()?;
@@ -115,7 +115,7 @@ impl Act for Upload {
     }
 }
 
-/// The paths of files that are there.
+/// The paths of the files, if they exist.
 fn readable_paths(files: &[PathBuf]) -> Result<Vec<String>> {
     let path = |file: &PathBuf| match std::fs::metadata(file).is_ok_and(|about| about.is_file()) {
         true => Ok(file.display().to_string()),
@@ -135,7 +135,7 @@ fn no_chooser_error(tab: &Tab) -> Error {
         .evidence("tab", tab.id.to_string())
 }
 
-/// Gives files to a field, or to what asks for them when it is clicked.
+/// Sets the files of a file input, or clicks the element and answers its file chooser.
 async fn set_files_of(
     action: &mut Action<'_>,
     target_args: &TargetArgs,
@@ -157,7 +157,7 @@ async fn set_files_of(
     finish(action, Some(point), value, after).await
 }
 
-/// A file input that a selector matches and that is not shown, as most are that a page draws itself.
+/// A file input that a selector matches and that is not shown, as in most custom upload widgets.
 struct HiddenInput {
     target: ReceiptTarget,
     strategy: &'static str,
@@ -165,7 +165,7 @@ struct HiddenInput {
     node: i64,
 }
 
-/// What our script says of the file inputs that a selector matches.
+/// The observer script's description of a matching file input.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FileInput {
@@ -175,7 +175,7 @@ struct FileInput {
     is_disabled: bool,
 }
 
-/// The hidden file input that a target means. Selectors alone can name one; what is shown is reached as anything else is.
+/// The hidden file input of a target. Only selectors can match one; visible elements are resolved as usual.
 async fn hidden_input(
     action: &mut Action<'_>,
     target_args: &TargetArgs,
@@ -235,7 +235,7 @@ async fn set_files_of_hidden(
     Ok(Receipt { target: Some(input.target), strategy, ..receipt })
 }
 
-/// Writes the receipt of what was done.
+/// Settles and builds the receipt.
 async fn finish(
     action: &mut Action<'_>,
     point: Option<ActionPoint>,
@@ -265,7 +265,7 @@ async fn set_files_of_field(
     FileField { world, node }.set(action, files).await
 }
 
-/// Clicks what asks for files, and answers it.
+/// Clicks an element and answers the file chooser that it opens.
 async fn click_and_answer(
     action: &mut Action<'_>,
     target_args: &TargetArgs,
@@ -274,7 +274,7 @@ async fn click_and_answer(
     after: &SettleArgs,
 ) -> Result<Receipt> {
     let tab = action.tab;
-    // Choosers that a person may see are caught only while they are ours.
+    // Choosers of a headed browser are intercepted only during the command.
     let is_headed = !action.live.is_headless();
     let catch = |enabled| SetInterceptFileChooserDialog { enabled };
     let posted = channel.clone();
@@ -287,7 +287,7 @@ async fn click_and_answer(
     }
     let before = tab.activity.cursor().choosers;
     let press = ClickSpec { button: Button::Left, count: 1, modifiers: 0, hold: None };
-    // What is expected comes of the files, not of the click.
+    // The expected effect is that of the files, not of the click.
     let click = SettleArgs { expect: None, ..after.clone() };
     let clicked = action.click_on("upload", target_args, press, &click).await;
     let chooser = match &clicked {
@@ -316,7 +316,7 @@ async fn click_and_answer(
     })
 }
 
-/// The chooser that a click opens.
+/// The file chooser opened by a click.
 async fn await_chooser(action: &Action<'_>, before: u64) -> Option<FileChooser> {
     let is_over = |state: &TabState| {
         state.dialog.is_some()
@@ -331,7 +331,7 @@ async fn await_chooser(action: &Action<'_>, before: u64) -> Option<FileChooser> 
     chooser
 }
 
-/// Answers a chooser with files, or says that nobody chose any.
+/// Answers a file chooser with files, or cancels it.
 async fn answer(
     action: &mut Action<'_>,
     chooser: FileChooser,
@@ -350,7 +350,7 @@ async fn answer(
     };
     let entered = World::enter(channel, frame_id, "", false, action.progress.deadline).await;
     let world = entered.map_err(|error| gone(error.into()))?;
-    // A frame that nobody has looked at may be without our scripts.
+    // A frame that was never observed may lack the observer script.
     world.ask::<bool>("true", action.progress.deadline).await.map_err(gone)?;
     let watched = world
         .ask_about::<Option<FileFieldInfo>>(*field, "watchFileInput", action.progress.deadline)
@@ -359,7 +359,7 @@ async fn answer(
     let field = FileField { world: &world, node: *field };
     action.reset_baseline();
     action.watch_effects_in(frame_id).await?;
-    // Before the page hears of it: it may open another one at once.
+    // Before the page gets its event: it may open another chooser at once.
     tab.state.send_modify(|state| {
         state.chooser.take_if(|open| open.number == chooser.number);
     });
@@ -371,21 +371,21 @@ async fn answer(
     finish(action, None, value, after).await
 }
 
-/// A field for files.
+/// A file input.
 struct FileField<'w> {
     world: &'w World,
-    /// The browser's number of it.
+    /// Its backend node id.
     node: i64,
 }
 
-/// What a field takes.
+/// Attributes of a file input.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FileFieldInfo {
     is_multiple: bool,
 }
 
-/// How many files a field was given, and how many it holds now.
+/// Number of files given to an input, and of those it holds now.
 #[derive(Deserialize)]
 struct FileCount {
     given: usize,
@@ -402,7 +402,7 @@ impl FileField<'_> {
         asked.map_err(|error| error.explain(action.tab))
     }
 
-    /// Puts files in place of those that are there, and sees that the field took them.
+    /// Replaces the files of the input and verifies that it took them.
     async fn set(&self, action: &Action<'_>, files: &[String]) -> Result<FileCount> {
         let info: Option<FileFieldInfo> = self.ask(action, "watchFileInput").await?;
         if files.len() > 1 && !info.is_some_and(|info| info.is_multiple) {
@@ -423,7 +423,7 @@ impl FileField<'_> {
         if !unless_interrupted(action, given).await? {
             return Ok(all);
         }
-        // A page that goes elsewhere with the files does not tell.
+        // A page that navigates with the files does not respond.
         let Ok(count) = self.ask::<FileCount>(action, "fileCounts").await else { return Ok(all) };
         if count.given != files.len() {
             return Err(Error::new(Code::ActNotTaken).message(format!(
@@ -435,13 +435,13 @@ impl FileField<'_> {
         Ok(count)
     }
 
-    /// Says that nobody chose anything.
+    /// Cancels the file chooser.
     async fn cancel(&self, action: &Action<'_>) -> Result<()> {
         unless_interrupted(action, self.ask::<()>(action, "cancelFileChooser")).await.map(|_| ())
     }
 }
 
-/// Waits for the page's part, and says whether it could do it: a dialog that it opens meanwhile holds it up.
+/// Waits for the page's part; false if a dialog that it opened blocks it.
 async fn unless_interrupted(
     action: &Action<'_>,
     work: impl Future<Output = Result<()>>,
@@ -454,7 +454,7 @@ async fn unless_interrupted(
     }
 }
 
-/// What a field was given, in words. That the page took it out again is a note.
+/// The number of given files as text. Adds a note if the page removed some.
 fn count_with_note(action: &mut Action<'_>, count: &FileCount) -> String {
     if count.held != count.given {
         let message = format!("the page removed files: {} left in the field", counted(count.held));
