@@ -63,7 +63,7 @@ fn target(name: &str) -> Result<Target> {
 
 fn click(name: &str) -> Result<Command> {
     Ok(Command::Click(Click {
-        aim: TargetArgs::at(target(name)?),
+        target_args: TargetArgs::at(target(name)?),
         button: Button::Left,
         count: 1,
         modifiers: Vec::new(),
@@ -160,7 +160,7 @@ impl Library {
     /// When the click is not possible.
     pub fn can_click(&self, name: &str) -> Result<f64> {
         let target = target(name)?;
-        let can = Can { action: ActionKind::Click, aim: TargetArgs::at(target) };
+        let can = Can { action: ActionKind::Click, target_args: TargetArgs::at(target) };
         let began = Instant::now();
         match self.send(Command::Can(can))? {
             Reply::Can(row) if row.state == "ok" => Ok(began.elapsed().as_secs_f64() * 1000.0),

@@ -1,8 +1,8 @@
-//! The hallway: every command goes through [`Browser::run`].
+//! [`Browser`]: the entry point of every command, [`Browser::run`], and the life cycle of the browser process.
 //!
-//! A browser is started when a command first needs it. When it ends unasked, commands that need its pages
-//! are told so until somebody opens a page again: an agent must never act on a blank tab that it takes for
-//! the page it left.
+//! The browser is started when a command first needs it. After an unexpected exit, commands that need its pages fail
+//! with `browser.lost` until a page is opened again: an agent must never act on a blank tab that it mistakes for its
+//! page.
 
 use crate::access::Access;
 use crate::backend_refs;
@@ -26,40 +26,40 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tracing::Instrument as _;
 
-/// How long a command may take unless it says otherwise.
+/// Default timeout of a command.
 pub(crate) const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a browser may take to come up, whoever waits for it.
-const LAUNCH: Duration = Duration::from_secs(30);
+/// Timeout of a browser start, independent of the command that waits for it.
+const LAUNCH_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A command and where it shall go.
+/// A command with its context, tab, timeouts and access rights.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Request {
-    /// What to do.
+    /// The command.
     pub command: Command,
-    /// The context to do it in; the default one when absent. Made on first use.
+    /// The browser context; the default one when absent. Created on first use.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub context: Option<String>,
-    /// The tab to do it on; the context's current one when absent.
+    /// The tab; the context's current one when absent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tab: Option<TabId>,
-    /// How long it may take, in milliseconds.
+    /// Timeout of the command in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub timeout_ms: Option<u64>,
-    /// How long an element may take to become usable, in milliseconds: 3 seconds when absent.
+    /// Timeout for an element to become actionable, in milliseconds: 3 seconds when absent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub patience_ms: Option<u64>,
-    /// How the refs in its reply are written.
+    /// The notation of refs in the reply.
     #[serde(default)]
     pub dialect: Dialect,
-    /// Addresses and files that the caller may have; all when absent.
+    /// URLs and files that the caller may access; all when absent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub access: Option<Access>,
 }
 
 impl Request {
-    /// A command for the current tab of the default context.
+    /// A request for the current tab of the default context.
     pub fn new(command: Command) -> Self {
         Self {
             command,
@@ -73,69 +73,69 @@ impl Request {
     }
 }
 
-/// What came of a command.
+/// The result of a command: its reply, tab and notes.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outcome {
-    /// The result.
+    /// The reply.
     pub reply: Reply,
-    /// The tab it was done on.
+    /// The tab that the command used.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub tab: Option<TabId>,
-    /// What else there is to know.
+    /// Remarks on the result.
     #[serde(default)]
     pub notes: Vec<Note>,
 }
 
-/// A browser that is there when it is needed.
+/// A browser that is started on demand.
 pub struct Browser {
     shared: Arc<Shared>,
 }
 
 struct Shared {
     options: Mutex<Options>,
-    slot: Mutex<BrowserState>,
-    /// The loss of an earlier browser's pages, until a caller was told of it and has a page of its own.
+    state: Mutex<BrowserState>,
+    /// The loss of an earlier browser's pages, until it is reported and the caller has a page of its own.
     lost: Mutex<Option<Loss>>,
-    /// How many browsers were lost.
+    /// Number of lost browsers.
     losses: AtomicU64,
-    /// Turns true when the browser that is being closed is gone.
+    /// True once the closing browser is gone.
     closing: Mutex<Option<watch::Receiver<bool>>>,
-    /// How many browsers were closed, and who closed the last.
+    /// Number of closed browsers, and the initiator of the last close.
     closes: Mutex<(u64, ClosedBy)>,
-    /// What is left of earlier browsers.
-    before: Mutex<CarryOver>,
-    /// Rung when there is a new tab of ours.
+    /// State carried over from earlier browsers.
+    carry_over: Mutex<CarryOver>,
+    /// Notified when we open a tab.
     tab_made: Arc<Notify>,
-    /// Texts that went into a page and must not come out of it.
+    /// Secrets to scrub from all output.
     secrets: Arc<SecretScrubber>,
     bus: EventBus,
     recorder: Mutex<Option<Arc<dyn Recorder>>>,
-    /// Commands run so far.
+    /// Number of commands so far.
     steps: AtomicU64,
 }
 
-/// A browser that ended unasked, and its pages with it.
+/// An unexpected exit of the browser, with the loss of its pages.
 #[derive(Clone, Debug)]
 pub(crate) struct Loss {
-    /// Tells it from the losses before it.
+    /// Distinguishes it from earlier losses.
     pub(crate) number: u64,
     pub(crate) reason: String,
 }
 
-/// Who closes a browser.
+/// The initiator of a close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClosedBy {
     /// The command `close`.
     Command,
-    /// Whoever has the [`Browser`].
+    /// The owner of the [`Browser`].
     Owner,
 }
 
 enum BrowserState {
     /// Not started, or closed on purpose.
     Idle,
-    /// On its way. Whoever waits for it may give up without harm: it comes up all the same, unless it is closed.
+    /// Starting. A waiting command may give up without harm: the start continues unless the browser is closed.
     Starting {
         done: watch::Receiver<Option<Result<Vec<Note>>>>,
         options: Options,
@@ -145,17 +145,17 @@ enum BrowserState {
 }
 
 impl Browser {
-    /// A browser to be started, or attached to, when a command first needs it.
+    /// A browser that is launched, or attached to, when a command first needs it.
     pub fn new(options: Options) -> Self {
         Self {
             shared: Arc::new(Shared {
                 options: Mutex::new(options),
-                slot: Mutex::new(BrowserState::Idle),
+                state: Mutex::new(BrowserState::Idle),
                 lost: Mutex::new(None),
                 losses: AtomicU64::new(0),
                 closing: Mutex::new(None),
                 closes: Mutex::new((0, ClosedBy::Owner)),
-                before: Mutex::default(),
+                carry_over: Mutex::default(),
                 tab_made: Arc::default(),
                 secrets: Arc::default(),
                 bus: EventBus::default(),
@@ -165,7 +165,7 @@ impl Browser {
         }
     }
 
-    /// Says that an earlier owner's browser was lost, so that nobody takes a blank tab for its pages.
+    /// Records the loss of an earlier owner's browser, so that a blank tab is not mistaken for its pages.
     pub fn mark_lost(&self, reason: impl Into<String>) {
         self.shared.note_loss(reason.into());
     }
@@ -173,7 +173,7 @@ impl Browser {
     /// Runs a command.
     ///
     /// # Errors
-    /// With one of the documented codes, at the latest when the command's time is over.
+    /// One of the documented codes, at the latest at the command's deadline.
     pub async fn run(&self, request: Request) -> Result<Outcome> {
         self.run_with(request, &LaunchOverrides::default()).await
     }
@@ -181,7 +181,7 @@ impl Browser {
     /// Runs a command with launch options of its own. They take effect when it starts the browser.
     ///
     /// # Errors
-    /// As [`run`](Self::run); `browser.options-conflict` when it needs a browser that runs with others.
+    /// As [`run`](Self::run); `browser.options-conflict` if the running browser has other options.
     pub async fn run_with(&self, request: Request, overrides: &LaunchOverrides) -> Result<Outcome> {
         let allowed = request.timeout_ms.map_or(TIMEOUT, Duration::from_millis);
         let patience = request.patience_ms.map(Duration::from_millis);
@@ -198,7 +198,7 @@ impl Browser {
             let is_mutated =
                 reply.as_ref().err().is_none_or(|error| error.details().mutation_allowed);
             reply = Err(denied.mutation_allowed(is_mutated));
-            // What the page said of itself is not told either.
+            // Page text in notes is withheld too.
             cx.progress.notes.retain(|note| note.page_text.is_none());
         }
         if request.dialect == Dialect::Mcp
@@ -230,65 +230,65 @@ impl Browser {
                 Err(self.shared.secrets.scrub(error).unwrap_or_else(|withheld| withheld))
             }
         };
-        // Only here, where it is on its way to the caller: a command that is cut off has told nobody.
+        // Only here: a dropped command has reported nothing.
         if let Some(number) = cx.acknowledged {
             lock(&self.shared.lost).take_if(|loss| loss.number == number);
         }
         outcome
     }
 
-    /// Every element of the current page as our tree and the browser's own tell it, for tests.
+    /// Compares our tree of the current page with the browser's accessibility tree, element by element, for tests.
     ///
     /// # Errors
     /// As for a snapshot.
     #[doc(hidden)]
     pub async fn compare_trees(&self, facts: &[&str]) -> Result<Vec<crate::NodePair>> {
-        crate::observe::oracle::compare(&mut self.test_cx(), facts).await
+        crate::observe::oracle::compare(&mut self.test_context(), facts).await
     }
 
-    /// Every element of the current page that can be seen and used, for tests.
+    /// The visible and usable elements of the current page, for tests.
     ///
     /// # Errors
     /// As for a snapshot.
     #[doc(hidden)]
     pub async fn reachable(&self) -> Result<Vec<crate::Reachability>> {
-        crate::observe::oracle::reach(&mut self.test_cx()).await
+        crate::observe::oracle::reach(&mut self.test_context()).await
     }
 
-    /// Runs a script where our own scripts are, for tests.
+    /// Runs a script in the observer's isolated world, for tests.
     ///
     /// # Errors
-    /// When it throws.
+    /// If it throws.
     #[doc(hidden)]
-    pub async fn meddle(&self, context: &str, script: &str) -> Result<()> {
-        let mut cx = self.test_cx();
+    pub async fn run_in_world(&self, context: &str, script: &str) -> Result<()> {
+        let mut cx = self.test_context();
         cx.context = Some(context.to_owned());
-        crate::observe::oracle::meddle(&mut cx, script).await
+        crate::observe::oracle::run_in_world(&mut cx, script).await
     }
 
-    /// Has what was seen of a tab count for so long when nothing is heard of it, for tests.
+    /// Sets the lifetime of a tab's cached page when no change is reported, for tests.
     ///
     /// # Errors
-    /// When there is no such tab.
+    /// If there is no such tab.
     #[doc(hidden)]
     pub async fn set_cache_lifetime(&self, tab: TabId, lifetime: Duration) -> Result<()> {
-        let mut cx = self.test_cx();
+        let mut cx = self.test_context();
         cx.tab = Some(tab);
         let turn = cx.take_turn(TabNeed::Page).await?;
         turn.observation.lock().await.cache_lifetime = lifetime;
         Ok(())
     }
 
-    fn test_cx(&self) -> CommandContext<'_> {
+    fn test_context(&self) -> CommandContext<'_> {
         CommandContext::new(self, Progress::new(Deadline::after(TIMEOUT * 2), None))
     }
 
-    /// The events of commands and pages from here on.
+    /// Subscribes to the events of commands and pages.
     pub fn events(&self) -> EventStream {
         self.shared.bus.subscribe(self.shared.secrets.clone())
     }
 
-    /// Records every command from the next one on; `None` stops recording.
+    /// Sets the recorder of all further commands; `None` stops recording.
     pub fn set_recorder(&self, recorder: Option<Arc<dyn Recorder>>) {
         *lock(&self.shared.recorder) = recorder;
     }
@@ -301,41 +301,41 @@ impl Browser {
         &self.shared.bus
     }
 
-    /// The number of another command.
+    /// Allocates the number of a command.
     pub(crate) fn next_step(&self) -> u64 {
         self.shared.steps.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Scrubs a text from all replies from here on.
+    /// Scrubs a text from all further replies.
     pub(crate) fn add_secret(&self, text: &SecretString) {
         self.shared.secrets.add(text);
     }
 
-    /// How the browser is got. Changes apply to the next start.
+    /// The launch options. Changes apply to the next start.
     pub fn options(&self) -> Options {
         lock(&self.shared.options).clone()
     }
 
-    /// Ends the browser if there is one, and waits until nothing is left of it.
+    /// Closes the browser, if there is one, and waits until its process and profile are cleaned up.
     pub async fn close(&self) {
-        _ = self.begin_close(ClosedBy::Owner, Deadline::after(LAUNCH)).await;
-        self.shared.closed().await;
+        _ = self.begin_close(ClosedBy::Owner, Deadline::after(LAUNCH_TIMEOUT)).await;
+        self.shared.wait_closed().await;
     }
 
-    /// Begins to end the browser. It takes no more commands from here on; the rest is done in the background.
-    pub(crate) async fn begin_close(&self, closer: ClosedBy, deadline: Deadline) -> Result<()> {
-        if !matches!(&*self.shared.slot(), BrowserState::Idle) {
+    /// Begins to close the browser. It accepts no more commands; the rest happens in the background.
+    pub(crate) async fn begin_close(&self, closed_by: ClosedBy, deadline: Deadline) -> Result<()> {
+        if !matches!(&*self.shared.state(), BrowserState::Idle) {
             let mut closes = lock(&self.shared.closes);
-            *closes = (closes.0 + 1, closer);
+            *closes = (closes.0 + 1, closed_by);
         }
-        let starting = match &*self.shared.slot() {
+        let starting = match &*self.shared.state() {
             BrowserState::Starting { done, give_up, .. } => {
                 give_up.send_replace(true);
                 Some(done.clone())
             }
             _ => None,
         };
-        // It may have come up at the same moment, and its process has to be gone before the next is started.
+        // It may have started at the same moment, and its process must be gone before the next start.
         if let Some(mut done) = starting {
             let given_up =
                 tokio::time::timeout_at(deadline.at(), done.wait_for(Option::is_some)).await;
@@ -345,80 +345,80 @@ impl Browser {
                     .message("the browser is still being started"));
             }
         }
-        let slot = std::mem::replace(&mut *self.shared.slot(), BrowserState::Idle);
-        let mut before = lock(&self.shared.before);
-        let elsewhere = before.left.take();
-        if let BrowserState::Live(live) = slot {
-            // Its own tabs are closed with it.
-            before.go_on(CarryOver { left: None, ..live.left() });
-            self.shared.finish(live);
+        let state = std::mem::replace(&mut *self.shared.state(), BrowserState::Idle);
+        let mut carry_over = lock(&self.shared.carry_over);
+        let orphans = carry_over.orphans.take();
+        if let BrowserState::Live(live) = state {
+            // Our tabs are closed with it.
+            carry_over.merge(CarryOver { orphans: None, ..live.carry_over() });
+            self.shared.close_in_background(live);
         }
-        drop(before);
-        if let Some(left) = elsewhere {
-            self.shared.background(left.close());
+        drop(carry_over);
+        if let Some(orphans) = orphans {
+            self.shared.spawn_closing(orphans.close());
         }
-        // Who closes gives up what was lost, too.
+        // A close also acknowledges a loss.
         *lock(&self.shared.lost) = None;
-        lock(&self.shared.before).context_proxies_map.clear();
+        lock(&self.shared.carry_over).context_proxies_map.clear();
         Ok(())
     }
 
-    /// Whether a browser runs now.
+    /// True while a browser runs.
     pub fn is_running(&self) -> bool {
         self.live().is_some()
     }
 
-    /// Whether one is on its way.
+    /// True while a browser starts.
     pub(crate) fn is_starting(&self) -> bool {
-        matches!(&*self.shared.slot(), BrowserState::Starting { .. })
+        matches!(&*self.shared.state(), BrowserState::Starting { .. })
     }
 
-    /// The highest number given to a tab so far.
+    /// The highest tab number so far.
     pub fn last_tab(&self) -> u32 {
         let now = self.live().map_or(0, |live| live.last_tab());
-        lock(&self.shared.before).tabs.max(now)
+        lock(&self.shared.carry_over).tabs.max(now)
     }
 
-    /// Numbers tabs from above `last` on, so that those of an earlier owner's browser are not used again.
+    /// Numbers new tabs from above `last`, so that the ids of an earlier owner's tabs are not reused.
     pub fn number_tabs_after(&self, last: u32) {
-        let mut before = lock(&self.shared.before);
-        before.tabs = before.tabs.max(last);
+        let mut carry_over = lock(&self.shared.carry_over);
+        carry_over.tabs = carry_over.tabs.max(last);
     }
 
-    /// The tabs of ours that would stay in somebody else's browser if we were gone now.
-    pub fn left(&self) -> Option<OrphanTabs> {
-        let now = self.live().and_then(|live| live.left_tabs());
-        now.or_else(|| lock(&self.shared.before).left.clone())
+    /// Our tabs that would be orphaned in an attached browser if we exited now.
+    pub fn orphan_tabs(&self) -> Option<OrphanTabs> {
+        let now = self.live().and_then(|live| live.orphan_tabs());
+        now.or_else(|| lock(&self.shared.carry_over).orphans.clone())
     }
 
-    /// Waits until there is a new tab of ours: [`left`](Self::left) may be another then, in the middle of a command.
+    /// Waits until we open a tab: [`orphan_tabs`](Self::orphan_tabs) may change in the middle of a command.
     pub async fn tab_was_made(&self) {
         self.shared.tab_made.notified().await;
     }
 
-    /// Takes in the tabs that an earlier owner left in somebody else's browser: they are ours again once it is attached
-    /// to, and go with the next close.
-    pub fn adopt_orphan_tabs(&self, left: OrphanTabs) {
-        lock(&self.shared.before).left = Some(left);
+    /// Adopts the tabs that an earlier owner left in an attached browser: they are ours again once we attach to it, and
+    /// are closed with the next close.
+    pub fn adopt_orphan_tabs(&self, orphans: OrphanTabs) {
+        lock(&self.shared.carry_over).orphans = Some(orphans);
     }
 
-    /// The error for pages that went with their browser.
+    /// The error for pages that were lost with their browser.
     pub(crate) fn lost(&self, reason: &str) -> Error {
-        let left = lock(&self.shared.before).left.clone();
-        Error::new(Code::BrowserLost).message(OrphanTabs::tell(left.as_ref(), reason))
+        let orphans = lock(&self.shared.carry_over).orphans.clone();
+        Error::new(Code::BrowserLost).message(OrphanTabs::tell(orphans.as_ref(), reason))
     }
 
-    /// How many tabs are open now.
+    /// Number of open tabs.
     pub fn tab_count(&self) -> usize {
         self.live().map_or(0, |live| live.tabs().len())
     }
 
-    /// The running browser; notices when it has ended.
+    /// The running browser. Detects its exit.
     pub(crate) fn live(&self) -> Option<Arc<RunningBrowser>> {
         self.shared.live()
     }
 
-    /// Why the browser is gone, if it went unasked and nobody has opened a page since.
+    /// The reason of an unexpected exit, until a page is opened again.
     pub fn loss(&self) -> Option<String> {
         self.current_loss().map(|loss| loss.reason)
     }
@@ -428,7 +428,7 @@ impl Browser {
         lock(&self.shared.lost).clone()
     }
 
-    /// The running browser, started when there is none.
+    /// The running browser, started if there is none.
     pub(crate) async fn start(
         &self,
         progress: &mut Progress,
@@ -436,11 +436,11 @@ impl Browser {
     ) -> Result<Arc<RunningBrowser>> {
         let deadline = progress.deadline;
         if let Some(live) = self.live() {
-            overrides.map_or(Ok(()), |overrides| agree(overrides, &live.options))?;
+            overrides.map_or(Ok(()), |overrides| check_options(overrides, &live.options))?;
             return Ok(live);
         }
         progress.step("starting the browser");
-        let mut done = self.shared.clone().begin(overrides)?;
+        let mut done = self.shared.clone().begin_start(overrides)?;
         let started = tokio::time::timeout_at(deadline.at(), done.wait_for(Option::is_some)).await;
         match started {
             Ok(Ok(result)) => match result.as_ref() {
@@ -458,25 +458,26 @@ impl Browser {
         }
         self.live().ok_or_else(|| {
             let reason = self.loss().unwrap_or_else(|| "it was closed".into());
-            Error::new(Code::BrowserLost).message(format!("the browser came up and went: {reason}"))
+            Error::new(Code::BrowserLost)
+                .message(format!("the browser exited right after its start: {reason}"))
         })
     }
 
-    /// A call that failed because the browser ended is told as that, with the reason. `closes` is how many browsers had
-    /// been closed when it began.
+    /// Replaces the error of a call that failed because the browser exited by one with the reason. `closes` is the
+    /// number of closed browsers when the command began.
     async fn explain_failure(&self, error: Error, closes: u64) -> Error {
         let is_suspect =
             matches!(error.code(), Code::BrowserLost | Code::TabTargetLost | Code::TabCrashed);
-        let (closes_now, closer) = *lock(&self.shared.closes);
+        let (closes_now, closed_by) = *lock(&self.shared.closes);
         if is_suspect && closes_now != closes {
-            let by = match closer {
+            let by = match closed_by {
                 ClosedBy::Command => "by another command, `close`,",
                 ClosedBy::Owner => "by its owner",
             };
             return Error::new(Code::BrowserLost)
                 .message(format!("the browser was closed {by} while this command was under way"));
         }
-        let live = match &*self.shared.slot() {
+        let live = match &*self.shared.state() {
             BrowserState::Live(live) if is_suspect => live.clone(),
             _ => return error,
         };
@@ -490,22 +491,22 @@ impl Browser {
 }
 
 impl Shared {
-    fn slot(&self) -> MutexGuard<'_, BrowserState> {
-        lock(&self.slot)
+    fn state(&self) -> MutexGuard<'_, BrowserState> {
+        lock(&self.state)
     }
 
     fn live(&self) -> Option<Arc<RunningBrowser>> {
-        let mut slot = self.slot();
-        let BrowserState::Live(live) = &*slot else { return None };
+        let mut state = self.state();
+        let BrowserState::Live(live) = &*state else { return None };
         match live.ended() {
             None => Some(live.clone()),
             Some(reason) => {
-                lock(&self.before).go_on(live.left());
+                lock(&self.carry_over).merge(live.carry_over());
                 self.note_loss(reason);
                 let ended = live.clone();
-                *slot = BrowserState::Idle;
-                drop(slot);
-                self.finish(ended);
+                *state = BrowserState::Idle;
+                drop(state);
+                self.close_in_background(ended);
                 None
             }
         }
@@ -516,64 +517,64 @@ impl Shared {
         *lock(&self.lost) = Some(Loss { number, reason });
     }
 
-    /// Where the browser has hung up, waits a moment for its process to end: that says more about why.
+    /// If the connection is closed, waits a moment for the process to exit: its exit status says more about the reason.
     async fn await_exit(&self) {
-        let live = match &*self.slot() {
+        let live = match &*self.state() {
             BrowserState::Live(live) if live.connection.closed().is_some() => live.clone(),
             _ => return,
         };
         live.wait_ended().await;
     }
 
-    /// Has what is left of a browser go in the background: it may still be writing its profile.
-    fn finish(&self, live: Arc<RunningBrowser>) {
-        self.background(async move { live.close().await });
+    /// Closes a browser in the background: it may still be writing its profile.
+    fn close_in_background(&self, live: Arc<RunningBrowser>) {
+        self.spawn_closing(async move { live.close().await });
     }
 
-    /// Does a part of closing in the background, beside those that are under way.
-    fn background(&self, work: impl Future<Output = ()> + Send + 'static) {
+    /// Runs a part of closing in the background, in parallel with those in progress.
+    fn spawn_closing(&self, work: impl Future<Output = ()> + Send + 'static) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-        let (tell, done) = watch::channel(false);
+        let (sender, done) = watch::channel(false);
         let other = lock(&self.closing).replace(done);
         runtime.spawn(async move {
             work.await;
             if let Some(mut other) = other {
                 _ = other.wait_for(|gone| *gone).await;
             }
-            tell.send_replace(true);
+            sender.send_replace(true);
         });
     }
 
-    /// Waits until a browser that is being closed is gone.
-    async fn closed(&self) {
+    /// Waits until a closing browser is gone.
+    async fn wait_closed(&self) {
         let closing = lock(&self.closing).clone();
         if let Some(mut closing) = closing {
             _ = closing.wait_for(|gone| *gone).await;
         }
     }
 
-    /// Begins to start a browser, unless that is under way.
-    fn begin(
+    /// Begins to start a browser, unless a start is in progress.
+    fn begin_start(
         self: Arc<Self>,
         overrides: Option<&LaunchOverrides>,
     ) -> Result<watch::Receiver<Option<Result<Vec<Note>>>>> {
-        let mut slot = self.slot();
-        if let BrowserState::Starting { done, options, .. } = &*slot {
-            overrides.map_or(Ok(()), |overrides| agree(overrides, options))?;
+        let mut state = self.state();
+        if let BrowserState::Starting { done, options, .. } = &*state {
+            overrides.map_or(Ok(()), |overrides| check_options(overrides, options))?;
             return Ok(done.clone());
         }
         let options = lock(&self.options).clone();
         let options = overrides.map_or(options.clone(), |overrides| overrides.apply(&options).0);
-        let (tell, done) = watch::channel(None);
+        let (sender, done) = watch::channel(None);
         let (give_up, mut given_up) = watch::channel(false);
-        *slot = BrowserState::Starting { done: done.clone(), options: options.clone(), give_up };
-        drop(slot);
+        *state = BrowserState::Starting { done: done.clone(), options: options.clone(), give_up };
+        drop(state);
         tokio::spawn(async move {
-            // The one before may still hold the profile.
-            self.closed().await;
-            let before = lock(&self.before).clone();
+            // The previous browser may still hold the profile.
+            self.wait_closed().await;
+            let carry_over = lock(&self.carry_over).clone();
             let unwanted = async move {
-                // An error is the end of what could give up.
+                // An error means that nobody can cancel any more.
                 if given_up.wait_for(|given_up| *given_up).await.is_err() {
                     std::future::pending::<()>().await;
                 }
@@ -581,26 +582,26 @@ impl Shared {
             let (tab_made, bus) = (self.tab_made.clone(), self.bus.clone());
             let started = RunningBrowser::start(
                 &options,
-                before,
+                carry_over,
                 (tab_made, bus),
-                Deadline::after(LAUNCH),
+                Deadline::after(LAUNCH_TIMEOUT),
                 unwanted,
             )
             .instrument(tracing::debug_span!("browser_initialize"))
             .await;
             let result = match started {
                 Ok((live, notes)) => {
-                    lock(&self.before).left.clone_from(&live.left_elsewhere);
+                    lock(&self.carry_over).orphans.clone_from(&live.orphans_elsewhere);
                     *lock(&self.options) = options;
-                    *self.slot() = BrowserState::Live(live);
+                    *self.state() = BrowserState::Live(live);
                     Ok(notes)
                 }
                 Err(error) => {
-                    *self.slot() = BrowserState::Idle;
+                    *self.state() = BrowserState::Idle;
                     Err(error)
                 }
             };
-            tell.send_replace(Some(result));
+            sender.send_replace(Some(result));
         });
         Ok(done)
     }
@@ -610,8 +611,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Refuses overrides that the options of a running browser do not have.
-fn agree(overrides: &LaunchOverrides, running: &Options) -> Result<()> {
+/// Rejects overrides that differ from the options of a running browser.
+fn check_options(overrides: &LaunchOverrides, running: &Options) -> Result<()> {
     let (_, changed) = overrides.apply(running);
     if changed.is_empty() {
         return Ok(());

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Context of a command: the browser, the caller's tab and rights, the progress, and the turn while it is held.
+/// Context of a command: the browser, the caller's tab and access rights, the progress, and the turn while it is held.
 pub struct CommandContext<'a> {
     pub(crate) browser: &'a Browser,
     pub(crate) progress: Progress,
@@ -29,9 +29,9 @@ pub struct CommandContext<'a> {
     pub(crate) context: Option<String>,
     pub(crate) tab: Option<TabId>,
     pub(crate) used: Option<TabId>,
-    /// The loss that this command has a note about: it works on a page of its own.
+    /// The loss that this command reports in a note: it works on a page of its own.
     pub(crate) acknowledged: Option<u64>,
-    /// The refs that the receipts of a batch give, by tab, while the batch runs.
+    /// The deferred refs of the running batch, by tab.
     batch: Option<HashMap<TabId, DeferredRefs>>,
     pub(crate) access: Option<Access>,
     turn: Option<Turn>,
@@ -57,8 +57,8 @@ impl<'a> CommandContext<'a> {
 }
 
 impl CommandContext<'_> {
-    /// Executes a command: checks its arguments, takes the turn on its tab, runs it, and lets go. `Browser::run` and each
-    /// step of a batch go through here.
+    /// Executes a command: checks its arguments, takes the turn on its tab, runs it, and releases the turn.
+    /// `Browser::run` and each step of a batch go through here.
     pub(crate) async fn execute(&mut self, command: &Command) -> Result<Reply> {
         command.check(self)?;
         self.turn = match command.spec().tab {
@@ -76,7 +76,7 @@ impl CommandContext<'_> {
         reply
     }
 
-    /// Performs a command between its events and, if there is a recorder, between its hooks: all inside the turn.
+    /// Performs a command between its events and, if there is a recorder, between its hooks: all within the turn.
     async fn record(&mut self, command: &Command) -> Result<Reply> {
         let (id, begun, spec) = (self.browser.next_step(), Instant::now(), command.spec());
         self.browser.bus().send(|| BrowserEvent::CommandStarted {
@@ -134,18 +134,19 @@ impl CommandContext<'_> {
     /// The turn of this command.
     pub(crate) fn turn(&self) -> Result<Turn> {
         self.turn.clone().ok_or_else(|| {
-            Error::new(Code::InternalUnhandled).message("a verb without a tab asks for its turn")
+            Error::new(Code::InternalUnhandled)
+                .message("the verb has no turn: its spec names no tab")
         })
     }
 
-    /// The tab of a command that does not wait for its turn.
+    /// The tab of a command that runs without the turn.
     pub(crate) fn known_tab(&self) -> Result<Arc<Tab>> {
         self.known.clone().ok_or_else(|| {
-            Error::new(Code::InternalUnhandled).message("a verb without a tab asks for it")
+            Error::new(Code::InternalUnhandled).message("the verb has no tab: its spec names none")
         })
     }
 
-    /// The running browser, started when there is none.
+    /// The running browser, started if there is none.
     pub(crate) async fn live(&mut self) -> Result<Arc<RunningBrowser>> {
         self.browser.start(&mut self.progress, self.overrides).await
     }
@@ -160,10 +161,10 @@ impl CommandContext<'_> {
         self.used = Some(tab.id);
         let turn = tab.turn(self.progress.deadline).await?;
         self.progress.step(&format!("turn on tab {}", turn.id));
-        // Whoever has the turn says how refs are given: another client's batch has no part in it.
+        // The holder of the turn decides whether refs are deferred: another client's batch does not.
         let deferred = self.batch.as_mut().map(|batch| batch.entry(turn.id).or_default().clone());
         turn.observation.lock().await.deferred = deferred;
-        // The page may have navigated before the turn came.
+        // The page may have navigated while the turn was awaited.
         self.check_page(&turn, need)?;
         if let Some(live) = self.browser.live() {
             live.local_files.restrict(&turn.channel, self.access.as_ref());
@@ -183,7 +184,7 @@ impl CommandContext<'_> {
         self.acknowledge_loss();
         let (context, deadline) = (self.context.clone(), self.progress.deadline);
         let tab = match is_current {
-            false => live.tab_aside(context.as_deref(), deadline).await?,
+            false => live.background_tab(context.as_deref(), deadline).await?,
             true => {
                 let tab = live.empty_tab(context.as_deref(), deadline).await?;
                 live.switch(&tab);
@@ -195,7 +196,7 @@ impl CommandContext<'_> {
         Ok(turn)
     }
 
-    /// The tab meant, without waiting for its turn.
+    /// Resolves the tab, without waiting for its turn.
     pub(crate) async fn resolve(&mut self, need: TabNeed) -> Result<Arc<Tab>> {
         let needs_page = need != TabNeed::Tab;
         if needs_page || self.tab.is_some() {
@@ -225,12 +226,12 @@ impl CommandContext<'_> {
         }
     }
 
-    /// An address as people type it, if the caller may open it.
+    /// Normalizes a URL as people type it; an error if the caller may not open it.
     pub(crate) fn address(&self, typed: &str) -> Result<String> {
         Access::address(self.access.as_ref(), typed)
     }
 
-    /// Refuses a page that the caller may not work on. It may always navigate elsewhere.
+    /// Rejects a page that the caller may not access. Navigating elsewhere is always allowed.
     fn check_page(&self, tab: &Tab, need: TabNeed) -> Result<()> {
         match &self.access {
             Some(access) if need != TabNeed::Tab => access.check_shown(&tab.state.borrow().url),
@@ -238,7 +239,7 @@ impl CommandContext<'_> {
         }
     }
 
-    /// Refuses a reply about a page that the caller may not have.
+    /// Rejects a reply about a page that the caller may not access.
     pub(crate) async fn check_shown(&self) -> Result<()> {
         let (Some(access), Some(id)) = (&self.access, self.used) else { return Ok(()) };
         match self.browser.live().and_then(|live| live.tab(id).ok()) {
@@ -247,7 +248,7 @@ impl CommandContext<'_> {
         }
     }
 
-    /// Notes a lost browser for the last time: the caller asks for a page of its own.
+    /// Adds the note about a lost browser; from here on the caller has a page of its own.
     pub(crate) fn acknowledge_loss(&mut self) {
         let loss = self.browser.current_loss();
         if let Some(Loss { number, reason }) =
@@ -255,11 +256,11 @@ impl CommandContext<'_> {
         {
             self.acknowledged = Some(number);
             let attached = self.browser.live().filter(|live| live.process.is_none());
-            let regained: Option<Vec<String>> =
-                attached.map(|live| live.regained().iter().map(ToString::to_string).collect());
-            let message = match regained.as_deref() {
-                None => format!("a new browser was started; the tabs before are gone: {reason}"),
-                Some([]) => format!("attached to a browser; the tabs before are gone: {reason}"),
+            let recovered: Option<Vec<String>> = attached
+                .map(|live| live.recovered_tabs().iter().map(ToString::to_string).collect());
+            let message = match recovered.as_deref() {
+                None => format!("a new browser was started; the earlier tabs are gone: {reason}"),
+                Some([]) => format!("attached to a browser; the earlier tabs are gone: {reason}"),
                 Some(tabs) => {
                     let tabs = tabs.join(", ");
                     format!("attached to the browser again, with {tabs} from before: {reason}")
@@ -269,7 +270,7 @@ impl CommandContext<'_> {
         }
     }
 
-    /// The error for a page that is gone with its browser, if it is.
+    /// The error for a page that was lost with its browser, if it was.
     pub(crate) fn unless_lost(&self) -> Result<()> {
         match self.browser.current_loss().filter(|loss| self.acknowledged != Some(loss.number)) {
             Some(loss) => Err(self.browser.lost(&loss.reason)),
@@ -277,12 +278,12 @@ impl CommandContext<'_> {
         }
     }
 
-    /// Begins a batch: its receipts give no refs until it is over. Whoever wrote the batch had read none of them.
+    /// Begins a batch: refs of its receipts are deferred to its end. The batch was written before any of them was read.
     pub(crate) fn begin_batch(&mut self) {
         self.batch = Some(HashMap::new());
     }
 
-    /// Ends a batch and issues the refs of what its receipts showed.
+    /// Ends a batch and issues the refs of its receipts.
     pub(crate) async fn end_batch(&mut self) {
         let live = self.browser.live();
         for (id, deferred) in self.batch.take().into_iter().flatten() {
@@ -294,15 +295,15 @@ impl CommandContext<'_> {
         }
     }
 
-    /// Page events of the tab since the last reply that the reply does not tell itself.
+    /// Takes the page events of the tab that no reply has reported yet.
     pub(crate) async fn drain_page_events(&self) -> Vec<PageEvent> {
         let Some((live, id)) = self.browser.live().zip(self.used) else { return Vec::new() };
         let Ok(tab) = live.tab(id) else { return Vec::new() };
-        live.activity_is_current().await;
-        tab.activity.take_untold()
+        live.sync_activity().await;
+        tab.activity.take_events()
     }
 
-    /// A navigation of a tab.
+    /// A navigation of a tab with the command's deadline and notes.
     pub(crate) fn navigation<'t>(&'t mut self, tab: &'t Tab, until: Until) -> Navigation<'t> {
         let reserved = Duration::ZERO;
         Navigation {
@@ -314,12 +315,12 @@ impl CommandContext<'_> {
         }
     }
 
-    /// Scrubs a text from all that comes back from pages.
+    /// Registers a secret to scrub from all output.
     pub(crate) fn keep_secret(&self, text: &SecretString) {
         self.browser.add_secret(text);
     }
 
-    /// Sets the tab that the result is about.
+    /// Sets the tab of the outcome.
     pub(crate) fn used(&mut self, tab: TabId) {
         self.used = Some(tab);
     }
@@ -330,7 +331,7 @@ impl CommandContext<'_> {
     }
 }
 
-/// A command under way. Dropped before its end, it says so.
+/// A running command. Sends `CommandDropped` when it is dropped before its end.
 struct RunningCommand<'a> {
     bus: &'a EventBus,
     id: u64,
@@ -348,7 +349,7 @@ impl Drop for RunningCommand<'_> {
     }
 }
 
-/// The path of a file without links, if the caller may have it.
+/// The canonical path of a file; an error if the caller may not access it.
 pub(crate) fn allowed_file(access: Option<&Access>, path: &Path) -> Result<PathBuf> {
     match access {
         Some(access) => access.check_file(path),

@@ -1,4 +1,4 @@
-//! The driver contract: what runs commands, here or behind a daemon.
+//! The driver contract: runs commands in this process or through a daemon.
 
 use crate::browser::{Browser, Outcome, Request};
 use crate::command::Command;
@@ -8,30 +8,30 @@ use crate::events::EventStream;
 /// Capabilities of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Capabilities {
-    /// The verbs that it runs.
+    /// The supported verbs.
     pub verbs: Vec<&'static str>,
-    /// Commands go to another process.
+    /// Commands run in another process.
     pub is_remote: bool,
-    /// It takes a [`Recorder`](crate::Recorder).
+    /// Supports a [`Recorder`](crate::Recorder).
     pub takes_recorder: bool,
 }
 
 impl Capabilities {
-    /// Those of a driver in another process of the same version.
+    /// The capabilities of a driver in another process of the same version.
     pub fn remote() -> Self {
         Self { verbs: Command::NAMES.to_vec(), is_remote: true, takes_recorder: false }
     }
 }
 
-/// A driver of a browser. A live [`Browser`] is one; a client of a daemon is another.
+/// A driver of a browser: a live [`Browser`], or a client of a daemon.
 pub trait Driver {
-    /// Runs a command. Dropped half-way, the command is dropped too.
+    /// Runs a command. Dropping the future drops the command.
     fn run(&self, request: Request) -> impl Future<Output = Result<Outcome>> + Send;
 
     /// The capabilities.
     fn supports(&self) -> Capabilities;
 
-    /// The events from here on.
+    /// Subscribes to events.
     fn events(&self) -> EventStream;
 }
 

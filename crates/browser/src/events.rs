@@ -11,35 +11,35 @@ use std::sync::Arc;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, mpsc};
 
-/// Events that a subscriber may be behind before it misses some.
+/// Capacity of the queue of a subscriber; beyond it, events are missed.
 const QUEUE: usize = 1024;
 
 /// An event of a browser.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum BrowserEvent {
-    /// A command begins. It has its turn on the tab.
+    /// A command begins, with the turn on its tab.
     CommandStarted {
-        /// Its number: the event of its end has the same.
+        /// Its number: the event of its end has the same one.
         id: u64,
         /// Its verb.
         verb: String,
         /// The kind of the verb.
         kind: VerbKind,
-        /// The tab that it works on.
+        /// Its tab.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         tab: Option<TabId>,
-        /// The target, as the caller wrote it.
+        /// Its target, as written by the caller.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         target: Option<String>,
     },
-    /// A command is over.
+    /// A command ended.
     CommandFinished {
         /// Its number.
         id: u64,
         /// Its verb.
         verb: String,
-        /// The tab that it worked on.
+        /// Its tab.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         tab: Option<TabId>,
         /// The code of its error, if it failed.
@@ -51,35 +51,35 @@ pub enum BrowserEvent {
         /// Its duration.
         ms: u64,
     },
-    /// A command was dropped: its caller went away or gave up.
+    /// A command was dropped: its caller disconnected or gave up.
     CommandDropped {
         /// Its number.
         id: u64,
         /// Its verb.
         verb: String,
-        /// The tab that it worked on.
+        /// Its tab.
         #[serde(skip_serializing_if = "Option::is_none", default)]
         tab: Option<TabId>,
     },
-    /// The main frame of a tab shows another document or, within one, has another address.
+    /// The main frame of a tab committed another document, or navigated within the document.
     Navigated {
         /// The tab.
         tab: TabId,
-        /// The address, its secrets masked.
+        /// The URL, secrets masked.
         url: String,
-        /// The document stayed.
+        /// A same-document navigation.
         same_document: bool,
     },
-    /// A page event: an error of a script, a pop-up, a download, a file chooser.
+    /// A page event: a script error, a pop-up, a download, a file chooser.
     Page {
         /// The tab.
         tab: TabId,
         /// The page event.
         page_event: PageEvent,
     },
-    /// The subscriber was too slow, or some events could not be shown to it.
+    /// The subscriber was too slow, or some events could not be delivered.
     Lagged {
-        /// How many events it missed.
+        /// The number of missed events.
         missed: u64,
     },
 }
@@ -95,7 +95,7 @@ impl Default for EventBus {
 }
 
 impl EventBus {
-    /// Sends an event, made only if somebody listens.
+    /// Sends an event, which is built only if there is a subscriber.
     pub(crate) fn send(&self, event: impl FnOnce() -> BrowserEvent) {
         if self.0.receiver_count() > 0 {
             _ = self.0.send(event());
@@ -107,7 +107,7 @@ impl EventBus {
     }
 }
 
-/// A stream of events. Bounded: a slow subscriber gets [`BrowserEvent::Lagged`] and goes on with what is new.
+/// A stream of events. Bounded: a slow subscriber gets [`BrowserEvent::Lagged`] and continues with newer events.
 #[derive(Debug)]
 pub struct EventStream(Source);
 
@@ -118,12 +118,12 @@ enum Source {
 }
 
 impl EventStream {
-    /// A stream of events that come from elsewhere, as over a daemon's socket.
+    /// A stream of events from a channel, such as those of a daemon's socket.
     pub fn from_channel(events: mpsc::Receiver<BrowserEvent>) -> Self {
         Self(Source::Channel(events))
     }
 
-    /// The next event; `None` when there will be no more.
+    /// The next event; `None` at the end of the stream.
     pub async fn next(&mut self) -> Option<BrowserEvent> {
         match &mut self.0 {
             Source::Channel(events) => events.recv().await,

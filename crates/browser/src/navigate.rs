@@ -148,7 +148,7 @@ fn require_no_dialog(tab: &Tab) -> Result<TabState> {
 /// The error if a load failed because the renderer crashed. The crash event arrives some time after the failure;
 /// until then the page does not respond.
 async fn crash_error(tab: &Tab) -> Option<Error> {
-    let info = look(tab, Deadline::after(QUERY)).await;
+    let info = page_info(tab, Deadline::after(QUERY)).await;
     info.err().filter(|error| error.code() == Code::TabCrashed)
 }
 
@@ -275,7 +275,7 @@ async fn wait(navigation: Navigation<'_>, moved: impl Fn(&TabState) -> bool) -> 
 async fn no_commit_error(tab: &Tab, deadline: Deadline) -> Error {
     // Stops the load: a page that is about to be left does not respond.
     let error = timeout_error(tab, deadline, "no answer from the server");
-    match look(tab, Deadline::after(BUSY_CHECK)).await {
+    match page_info(tab, Deadline::after(BUSY_CHECK)).await {
         Err(stuck) if stuck.code() == Code::PageUnresponsive => Error::new(Code::PageUnresponsive)
             .message(format!(
                 "the page on tab {} could not be left within {} ms: a script of it is busy",
@@ -315,7 +315,7 @@ async fn query_arrival(navigation: Navigation<'_>) -> Result<Arrival> {
     // With `commit`, the page info query is short too.
     let limit = if until == Until::Commit { SHORT_QUERY } else { QUERY };
     let limit = deadline.at_most(limit).left().max(SHORT_QUERY);
-    match look(tab, Deadline::after(limit)).await {
+    match page_info(tab, Deadline::after(limit)).await {
         Ok((url, title, status)) => {
             (arrival.url, arrival.title) = (url.into_string(), title.into_string());
             tab.state.send_modify(|state| state.title.clone_from(&arrival.title));
@@ -343,7 +343,10 @@ async fn query_arrival(navigation: Navigation<'_>) -> Result<Arrival> {
 }
 
 /// URL, title and HTTP status of the current page.
-pub(crate) async fn look(tab: &Tab, deadline: Deadline) -> Result<(LossyString, LossyString, i64)> {
+pub(crate) async fn page_info(
+    tab: &Tab,
+    deadline: Deadline,
+) -> Result<(LossyString, LossyString, i64)> {
     let world =
         CreateIsolatedWorld { frame_id: tab.target_id.clone(), world_name: Some(WORLD.into()) };
     let context_id = tab.call(world, deadline).await?.execution_context_id;

@@ -1,19 +1,19 @@
-//! Progress of a command: its deadline, the notes for its reply, and a log that explains a time-out.
+//! Progress of a command: its deadline, the notes for its reply, and a log that explains a timeout.
 
 use crate::error::{Code, Error};
 use crate::note::Note;
 use cdp::Deadline;
 use std::time::{Duration, Instant};
 
-/// Most lines of a log: a command that polls for minutes keeps the first and the last ones.
-const MOST_LINES: usize = 24;
+/// Maximum lines of a log: of a command that polls for minutes, the first and last ones.
+const MAX_LINES: usize = 24;
 
 /// Deadline, patience, notes and log of a command, passed down as one argument.
 #[derive(Debug)]
 pub(crate) struct Progress {
-    /// The end of the command.
+    /// The deadline of the command.
     pub(crate) deadline: Deadline,
-    /// How long an element may take to become actionable; `None` when the caller did not say.
+    /// Timeout for an element to become actionable; `None` if the caller gave none.
     pub(crate) patience: Option<Duration>,
     /// Notes for the reply or the error.
     pub(crate) notes: Vec<Note>,
@@ -34,7 +34,7 @@ impl Progress {
         }
     }
 
-    /// Logs a step. A step that repeats the one before is logged once.
+    /// Logs a step. A repeated step is logged once.
     pub(crate) fn step(&mut self, what: &str) {
         if self
             .log
@@ -43,14 +43,14 @@ impl Progress {
         {
             return;
         }
-        if self.log.len() == MOST_LINES {
-            self.log.remove(MOST_LINES / 2);
+        if self.log.len() == MAX_LINES {
+            self.log.remove(MAX_LINES / 2);
             self.skipped += 1;
         }
         self.log.push(format!("{} ms: {what}", self.begun.elapsed().as_millis()));
     }
 
-    /// The error with the log as evidence, if it is a time-out.
+    /// Adds the log as evidence to a timeout.
     pub(crate) fn explain(&self, error: Error) -> Error {
         let is_timeout = matches!(
             error.code(),
@@ -65,7 +65,7 @@ impl Progress {
         }
         let mut log = self.log.clone();
         if self.skipped > 0 {
-            log.insert(MOST_LINES / 2, format!("… {} more", self.skipped));
+            log.insert(MAX_LINES / 2, format!("… {} more", self.skipped));
         }
         error.evidence("log", log)
     }

@@ -1,5 +1,5 @@
-//! Facts of a receipt: the part that hashes the same for the same action on the same page, without clocks, numbers that
-//! depend on history, and random paths.
+//! Facts of a receipt: its stable part, which hashes the same for the same action on the same page: no clocks, no
+//! history-dependent numbers, no random paths.
 
 use crate::act::{Attempt, Effect, Receipt, ReceiptTarget};
 use page::refs::rewrite_refs;
@@ -30,13 +30,13 @@ pub struct ReceiptFacts {
     /// Reasons for a blocked action.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub blocked: Vec<String>,
-    /// The delta, its refs without numbers.
+    /// The delta, refs without numbers.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub delta: String,
     /// The kinds of page events.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub events: Vec<String>,
-    /// The value. That of a download is a path of the day, and left out.
+    /// The value. The path of a download varies and is omitted.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub value: Option<String>,
 }
@@ -55,7 +55,7 @@ fn without_numbers(text: &str) -> String {
 }
 
 impl Receipt {
-    /// The part of the receipt that is stable under hashing.
+    /// The stable part of the receipt.
     pub fn facts(&self) -> ReceiptFacts {
         let target =
             |it: &ReceiptTarget| TargetFacts { role: it.role.clone(), name: it.name.clone() };

@@ -15,17 +15,17 @@ use std::sync::Arc;
 /// A future that a hook returns.
 pub type HookFuture<'a> = Pin<Box<dyn Future<Output = Result<()>> + Send + 'a>>;
 
-/// A recorder of commands. Both hooks run while the command has its turn: no other command changes the page between
-/// the first hook, the command and the second one.
+/// A recorder of commands. Both hooks run within the command's turn: no other command changes the page between the
+/// first hook, the command and the second one.
 pub trait Recorder: Send + Sync {
-    /// Called before a command. An error refuses the command.
+    /// Called before a command. An error rejects the command.
     fn before<'a>(&'a self, step: &'a Step<'_>) -> HookFuture<'a>;
 
-    /// Called after a command, whatever its result. An error fails the command, whose effect remains.
+    /// Called after a command, whatever its result. An error fails the command; its effect remains.
     fn after<'a>(&'a self, step: &'a Step<'_>, result: &'a Result<Reply>) -> HookFuture<'a>;
 }
 
-/// A command that is being recorded.
+/// A recorded command.
 pub struct Step<'a> {
     /// Its number within the browser.
     pub id: u64,
@@ -41,14 +41,14 @@ pub struct Step<'a> {
 /// Hashes of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageHashes {
-    /// The hash of the accessibility tree, as `snapshot --json` has it.
+    /// The hash of the accessibility tree, as in `snapshot --json`.
     pub ax_hash: String,
     /// The hash of the tag skeleton.
     pub dom_hash: Option<String>,
 }
 
 impl Step<'_> {
-    /// The tab that the command works on; after it, also one that it opened.
+    /// The tab of the command; after the command, also one that it opened.
     pub fn tab(&self) -> Option<TabId> {
         self.turn.as_ref().map(|turn| turn.id)
     }
@@ -61,8 +61,9 @@ impl Step<'_> {
         let (Some(turn), Some(live)) = (&self.turn, &self.live) else { return Ok(None) };
         let mut observation = turn.observation.lock().await;
         observation.invalidate();
-        let look = ObserveOptions::default();
-        let tree = observe::observe(live, turn, &mut observation, &look, self.deadline).await?;
+        let observe_options = ObserveOptions::default();
+        let tree =
+            observe::observe(live, turn, &mut observation, &observe_options, self.deadline).await?;
         let options = ViewOptions {
             policy: RefPolicy::Live { all: false },
             max_depth: u32::MAX,
@@ -70,7 +71,7 @@ impl Step<'_> {
         };
         let seen = view(&tree, &options, &mut |_, element| element);
         let ax_hash = render_with_refs(&tree, &seen, &options.print).ax_hash();
-        let html = observe::shape(turn, &mut observation, None, self.deadline).await?;
+        let html = observe::tag_skeleton(turn, &mut observation, None, self.deadline).await?;
         let most = page::hash::DOM_HASH_MAX_CHARS;
         let dom_hash = html.map(|html| page::hash::dom_hash(&html, most));
         Ok(Some(PageHashes { ax_hash, dom_hash }))

@@ -115,7 +115,7 @@ impl Dialog {
     }
 
     /// The page event for the open dialog.
-    pub(crate) fn happening(&self) -> PageEvent {
+    pub(crate) fn page_event(&self) -> PageEvent {
         let message = format!(
             "{} waits for `agbrowse dialog accept` or `agbrowse dialog dismiss`",
             self.named()
@@ -356,7 +356,7 @@ impl Tab {
     /// Converts a CDP error to an error of this tab.
     pub(crate) fn explain(&self, error: cdp::Error) -> Error {
         let tab = self.id.to_string();
-        let why = |allowed| match self.activity.bound_for() {
+        let why = |allowed| match self.activity.pending_navigation() {
             // Chromium lets the page respond to nothing meanwhile.
             Some(url) => format!("it is on its way to {}", page::text::mask_url(&url)),
             None if allowed < PROMPT_RESPONSE => {

@@ -314,7 +314,7 @@ impl Daemon {
             had_browser: self.browser.is_running(),
             last_tab: self.browser.last_tab(),
             lost: self.browser.loss(),
-            left: self.browser.left(),
+            left: self.browser.orphan_tabs(),
             ended,
         }
     }

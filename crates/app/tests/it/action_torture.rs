@@ -119,17 +119,19 @@ async fn act(browser: &Browser, random: &mut Random, score: &mut Results) -> boo
     if eval(browser, &format!("upset('{kind}', '{key}', {ms})")).await.is_none() {
         return false;
     }
-    let aim = TargetArgs::at(target);
+    let target_args = TargetArgs::at(target);
     let after = SettleArgs { settle_ms: Some(300), ..SettleArgs::default() };
     let (verb, command) = match line {
         line if line.starts_with("- textbox") || line.starts_with("- searchbox") => {
             let value = Some(SecretString::from(&*format!("text {}", random.below(1000))));
-            ("fill", Command::Fill(Fill { aim, value, secret: None, submit: false, after }))
+            ("fill", Command::Fill(Fill { target_args, value, secret: None, submit: false, after }))
         }
-        line if line.starts_with("- checkbox") => ("check", Command::Check(Check { aim, after })),
+        line if line.starts_with("- checkbox") => {
+            ("check", Command::Check(Check { target_args, after }))
+        }
         _ => {
             let click = Click {
-                aim,
+                target_args,
                 button: Button::Left,
                 count: 1,
                 modifiers: Vec::new(),

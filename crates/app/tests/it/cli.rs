@@ -129,10 +129,13 @@ fn usage_error_exits_with_2_and_suggests_correction() {
         (vec!["open", "x", "--timeout", "soon"], "expected a time"),
         (vec!["tab", "switch", "zero"], "expected `t` and a number"),
         (vec!["screenshot", "x.png", "--format", "webp"], "is named png"),
-        (vec!["screenshot", "x.gif"], "pictures are png, jpeg or webp"),
+        (vec!["screenshot", "x.gif"], "screenshots are png, jpeg or webp"),
         (vec!["screenshot", "role=nonsense", "x.png"], "is no role"),
-        (vec!["snapshot", "--nodes"], "add `--json`"),
-        (vec!["snapshot", "--format", "viewpoint", "--json"], "leave out `--format viewpoint`"),
+        (vec!["snapshot", "--nodes"], "needs `--json`"),
+        (
+            vec!["snapshot", "--format", "viewpoint", "--json"],
+            "cannot be combined with `--format viewpoint`",
+        ),
         (vec!["doctor", "brwser"], "did you mean `browser`"),
         (vec!["--session", "../evil", "tabs"], "letters, digits"),
     ] {

@@ -433,7 +433,10 @@ fn orphan_tabs_in_attached_browser_are_closed() {
     let first = first.trim_start_matches('*').split_whitespace().next().unwrap();
     assert!(notes.contains(&format!("with {first} from before")), "{first}: {notes}");
     // The adopted tab is closed with the others.
-    assert_eq!(home.ok(["close"]), "let go of the browser; it runs on, without our tabs");
+    assert_eq!(
+        home.ok(["close"]),
+        "detached from the browser, which keeps running; our tabs in it are closed"
+    );
     let only_theirs =
         || !foreign.has("#first") && !foreign.has("#second") && foreign.has("html,theirs");
     wait_until("the program's tabs are closed", Duration::from_secs(60), only_theirs);
@@ -629,7 +632,7 @@ fn browser_loss_is_reported_with_errors_too() {
     home.ok(["open", "about:blank"]);
     kill_browser(&home);
     let output = home.run(["open", "http://127.0.0.1:1/"]).err();
-    assert!(output.contains("a new browser was started; the tabs before are gone"), "{output}");
+    assert!(output.contains("a new browser was started; the earlier tabs are gone"), "{output}");
 }
 
 #[test]

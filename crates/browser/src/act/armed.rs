@@ -1,21 +1,21 @@
 //! State that is armed in the browser for one action, and released however that action ends.
 //!
-//! An action can be cut off at every await: its client is killed, its time is over, a frame does not answer, `?` returns
-//! early. Whatever it armed by then (the event guard in a document, a file chooser or drag that is intercepted, a mouse
-//! button that is down) is owned by an [`ArmedState`]. Dropping that posts the calls that undo it; a session takes its calls
-//! in order, so they come after whatever armed it, also where that is still on its way.
+//! An action can be dropped at every await: its client disconnects, its deadline passes, a frame does not respond, `?`
+//! returns early. Whatever it has armed (the event guard of a document, the interception of file choosers or drags, a
+//! held mouse button) is owned by an [`ArmedState`]. Dropping it posts the calls that undo it; a session processes its
+//! calls in order, so they come after the arming call, even if that is still in transit.
 
-/// Releases what was armed for an action when it is dropped.
+/// Releases armed state when dropped.
 #[must_use = "what is armed is released when this is dropped"]
 pub(crate) struct ArmedState(Option<Box<dyn FnOnce() + Send + Sync>>);
 
 impl ArmedState {
-    /// Owns something that `release` undoes. It is called in `drop`, so it posts calls and waits for none.
+    /// Owns state that `release` undoes. It runs in `drop`, so it posts calls and waits for none.
     pub(crate) fn new(release: impl FnOnce() + Send + Sync + 'static) -> Self {
         Self(Some(Box::new(release)))
     }
 
-    /// Ends it without a release: it was released by other means, or never took effect.
+    /// Drops it without a release: the state was released by other means, or never took effect.
     pub(crate) fn disarm(mut self) {
         self.0 = None;
     }

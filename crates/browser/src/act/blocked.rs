@@ -1,30 +1,29 @@
-//! Why nothing came of an action: values that the browser does not accept, a click that did not arrive.
+//! Reasons for a blocked action: invalid form values, a click that did not arrive.
 
 use super::receipt::{Blocker, ReceiptTarget};
 use super::settle::Effects;
 use super::{Action, MOVED};
 use serde::Deserialize;
 
-/// A field whose value the browser does not accept.
+/// A field whose value fails constraint validation.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct BlockingField {
     element: u32,
     name: String,
-    /// The flag of its validity that is set.
+    /// The flag of its `ValidityState` that is set.
     reason: String,
     message: String,
 }
 
 impl Action<'_> {
-    /// Why nothing came of it: the fields because of which a form was not sent, or an element that did no more than move
-    /// away.
-    pub(super) fn blockers(&mut self, came: &Effects, is_only_moved: bool) -> Vec<Blocker> {
-        if came.blocking.is_empty() && is_only_moved && came.missing_click == MOVED {
+    /// The reasons: the invalid fields that prevent a form submission, or an element that moved away on mouse down.
+    pub(super) fn blockers(&mut self, effects: &Effects, is_only_moved: bool) -> Vec<Blocker> {
+        if effects.blocking.is_empty() && is_only_moved && effects.missing_click == MOVED {
             let reason = "the element moved away when it was pressed, so the click did not arrive";
             return vec![Blocker { field: None, reason: reason.into(), message: None }];
         }
-        came.blocking.iter().map(|field| self.blocker(field)).collect()
+        effects.blocking.iter().map(|field| self.blocker(field)).collect()
     }
 
     fn blocker(&mut self, field: &BlockingField) -> Blocker {
@@ -37,28 +36,29 @@ impl Action<'_> {
             let index = tree.nodes.iter().position(is_it)?;
             Some((tree, index))
         });
-        let mut hit =
+        let mut target =
             ReceiptTarget { ref_name: None, role: "field".into(), name: field.name.clone() };
         if let Some((tree, index)) = found {
             let number = self.observation.issue_refs(&tree, &[index]).first().copied();
-            hit.ref_name = number.map(|number| format!("@e{number}"));
-            tree.nodes[index].role.name().clone_into(&mut hit.role);
+            target.ref_name = number.map(|number| format!("@e{number}"));
+            tree.nodes[index].role.name().clone_into(&mut target.role);
             let name = page::refs::name(&tree, index);
             if !name.is_empty() {
-                hit.name = name;
+                target.name = name;
             }
         }
-        hit.name = page::mask::mask(&page::text::cut(&hit.name, page::text::MAX_NAME)).into_owned();
+        target.name =
+            page::mask::mask(&page::text::cut(&target.name, page::text::MAX_NAME)).into_owned();
         let message = page::mask::mask(&field.message).into_owned();
         Blocker {
-            field: Some(hit),
+            field: Some(target),
             reason: validity_reason(&field.reason).to_owned(),
             message: (!message.is_empty()).then_some(message),
         }
     }
 }
 
-/// What is wrong with a field, by the flag of its validity.
+/// The reason for a `ValidityState` flag.
 fn validity_reason(flag: &str) -> &'static str {
     match flag {
         "valueMissing" => "is required",

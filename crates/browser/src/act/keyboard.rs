@@ -1,29 +1,29 @@
-//! The keyboard: keys by name, chords, and texts.
+//! Keyboard input: key names, chords, text.
 
 use super::Action;
 use super::pointer::Modifier;
 use crate::error::{Code, Error, Result};
 use cdp::protocol::input::{DispatchKeyEvent, InsertText};
 
-/// A key and what is held down with it.
+/// A key with its modifiers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chord {
     modifiers: Vec<Modifier>,
     key: Key,
 }
 
-/// A key as browsers describe it.
+/// A key, as in keyboard events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Key {
     name: String,
     code: String,
     number: i64,
-    /// What it types.
+    /// The text it types.
     text: Option<String>,
     needs_shift: bool,
 }
 
-/// Keys that type nothing, or something else than their name: name, place, number, text.
+/// Keys that type nothing, or something other than their name: `key`, `code`, key code, text.
 const NAMED: &[(&str, &str, i64, Option<&str>)] = &[
     ("Enter", "Enter", 13, Some("\r")),
     ("Tab", "Tab", 9, None),
@@ -48,7 +48,7 @@ const NAMED: &[(&str, &str, i64, Option<&str>)] = &[
     ("Meta", "MetaLeft", 91, None),
 ];
 
-/// Other words for keys.
+/// Aliases of key names.
 const ALIASES: &[(&str, &str)] = &[
     ("esc", "Escape"),
     ("return", "Enter"),
@@ -62,7 +62,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("plus", "+"),
 ];
 
-/// Keys that are neither letters nor digits: without and with shift, place, number.
+/// Keys that are neither letters nor digits: without and with shift, `code`, key code.
 const SIGNS: &[(char, char, &str, i64)] = &[
     ('-', '_', "Minus", 189),
     ('=', '+', "Equal", 187),
@@ -77,7 +77,7 @@ const SIGNS: &[(char, char, &str, i64)] = &[
     ('/', '?', "Slash", 191),
 ];
 
-/// What shift makes of digits.
+/// Digits with shift.
 const SHIFTED_DIGITS: &str = ")!@#$%^&*(";
 
 impl Key {
@@ -113,7 +113,7 @@ impl Key {
         })
     }
 
-    /// The key that types a character on a plain keyboard.
+    /// The key that types a character on a US keyboard.
     fn of(letter: char) -> Option<Self> {
         let made = |code: String, number: i64, needs_shift: bool| Self {
             name: letter.to_string(),
@@ -149,15 +149,15 @@ impl Key {
 }
 
 impl Chord {
-    /// Reads `Enter`, `Control+A`, `Shift+Tab`, `ctrl+shift+k`, `+`.
+    /// Parses `Enter`, `Control+A`, `Shift+Tab`, `ctrl+shift+k`, `+`.
     pub(crate) fn parse(text: &str) -> Result<Self> {
         let wrong = || {
             Error::new(Code::CommandInvalid).message(format!(
-                "`{text}` is no key: expected such as `Enter`, `a`, `Control+A` or `Shift+Tab`"
+                "`{text}` is not a key: expected a key or chord such as `Enter`, `a`, `Control+A` or `Shift+Tab`"
             ))
         };
         let (held, last) = match text.strip_suffix('+') {
-            // The plus itself.
+            // The plus key itself.
             Some("") => ("", "+"),
             Some(held) => (held.strip_suffix('+').ok_or_else(wrong)?, "+"),
             None => text.rsplit_once('+').unwrap_or(("", text)),
@@ -166,7 +166,7 @@ impl Chord {
         for word in held.split('+').filter(|word| !word.is_empty()) {
             modifiers.push(match &*word.trim().to_lowercase() {
                 "ctrl" | "control" => Modifier::Control,
-                // One word for both, for those who do not know where they are.
+                // One name for both, independent of the platform.
                 "controlormeta" | "mod" => Modifier::ControlOrMeta,
                 "shift" => Modifier::Shift,
                 "alt" | "option" => Modifier::Alt,
@@ -178,7 +178,7 @@ impl Chord {
         Ok(Self { modifiers, key })
     }
 
-    /// The events that press and release it.
+    /// The key events that press and release the chord.
     fn events(&self) -> Vec<DispatchKeyEvent> {
         let mut events = Vec::new();
         let mut down = 0;
@@ -199,7 +199,7 @@ impl Chord {
         }
         let shift = Modifier::Shift.bit();
         let bits = if self.key.needs_shift { down | shift } else { down };
-        // With control, alt or meta a key gives an order and types nothing.
+        // With control, alt or meta, a key is a shortcut and types nothing.
         let types = bits & !shift == 0;
         let mut key = self.key.clone();
         if bits & shift != 0 && key.name.len() == 1 && key.name.is_ascii() {
@@ -220,7 +220,7 @@ impl Chord {
     }
 }
 
-/// What an editor does at a chord, where the browser leaves that to the system.
+/// The editing command of a chord, where the browser leaves it to the platform.
 fn editing(modifiers: &[Modifier], code: &str) -> Option<Vec<String>> {
     let is_order = matches!(modifiers, [Modifier::Control | Modifier::Meta]);
     let word = match code {
@@ -249,7 +249,7 @@ fn event(key: &Key, kind: &str, modifiers: i64, text: Option<String>) -> Dispatc
 }
 
 impl Action<'_> {
-    /// Presses chords one after the other.
+    /// Presses chords in sequence.
     pub(crate) async fn press(&mut self, chords: &[Chord]) -> Result<()> {
         let mut sent = Vec::new();
         for event in chords.iter().flat_map(Chord::events) {
@@ -260,7 +260,7 @@ impl Action<'_> {
         Ok(())
     }
 
-    /// Types a text key by key; what no key types is put in as it is.
+    /// Types a text key by key; characters without a key are inserted.
     pub(crate) async fn type_keys(&mut self, text: &str) -> Result<()> {
         let explain = |error| self.tab.explain(error);
         let (mut keys, mut inserted) = (Vec::new(), Vec::new());
@@ -283,7 +283,7 @@ impl Action<'_> {
         Ok(())
     }
 
-    /// Puts in a text at once.
+    /// Inserts a text at once.
     pub(crate) async fn insert(&mut self, text: &str) -> Result<()> {
         let insert = InsertText { text: text.to_owned() };
         let sent = self.tab.channel.start(&insert).map_err(|error| self.tab.explain(error))?;

@@ -1,13 +1,13 @@
-//! Acting: find what is meant, see that it can be done now, do it to that and to nothing else, see what came of it.
+//! Actions: resolve the target, check its actionability, dispatch input to it alone, wait for the effects.
 //!
-//! Steps stand one under another in each verb: [`Action::reach`], then what the hand does, then [`Action::finish`], which
-//! waits for the consequences and writes the receipt. Between the check and the event the page may still change: a
-//! guard in our world lets an event through only to the element that was checked.
+//! The steps stand one below another in each verb: [`Action::resolve_actionable`], the input, then [`Action::finish`],
+//! which settles and builds the receipt. Between the check and the event the page may still change: an event guard in
+//! the isolated world lets an event through only to the checked element.
 
-mod answered;
 pub(crate) mod armed;
 mod arrival_outline;
 mod blocked;
+mod dialog_effects;
 pub(crate) mod keyboard;
 pub(crate) mod mouse;
 pub(crate) mod pointer;
@@ -15,8 +15,8 @@ mod receipt;
 mod settle;
 mod watch;
 
-pub(crate) use answered::DialogEffects;
 use armed::ArmedState;
+pub(crate) use dialog_effects::DialogEffects;
 pub use receipt::{Attempt, Blocker, Effect, Receipt, ReceiptTarget, Settled};
 pub(crate) use settle::ReceiptDraft;
 pub use settle::{Expect, SettleArgs};
@@ -39,16 +39,16 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long an element may take to become usable, unless the caller says how long the command may take.
+/// Default timeout for an element to become actionable, unless the caller sets the command's timeout.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Why an element that was pressed got no click: it was elsewhere when the button of the mouse was released.
+/// Reason for a missing click event: the element was elsewhere at mouse up.
 const MOVED: &str = "moved";
 
-/// In an error, the verb that would do.
+/// Evidence key of an error: the verb to use instead.
 const USE: &str = "use";
 
-/// What is done to things of a kind that cannot be written to.
+/// The verb for elements of a role that is not editable.
 fn verb_for(role: Role) -> Option<&'static str> {
     Some(match role {
         Role::CheckBox | Role::Radio | Role::Switch => "check",
@@ -58,9 +58,9 @@ fn verb_for(role: Role) -> Option<&'static str> {
     })
 }
 
-/// The control that a node is a part of: the nearest thing around it that one can click, if that takes clicks for all
-/// that is in it. What can be clicked itself is no part of anything.
-fn control_around(tree: &Tree, node: usize) -> Option<usize> {
+/// The enclosing control of a node: its nearest clickable ancestor, if that receives the clicks on its content. A
+/// clickable node has none.
+fn enclosing_control(tree: &Tree, node: usize) -> Option<usize> {
     let takes_all = |role: Role| {
         matches!(
             role,
@@ -76,54 +76,54 @@ fn control_around(tree: &Tree, node: usize) -> Option<usize> {
                 | Role::Switch
         )
     };
-    let is_clicked = |index: usize| {
+    let takes_clicks = |index: usize| {
         let node = &tree.nodes[index];
         takes_all(node.role) || page::ax::is_control(node)
     };
-    if is_clicked(node) {
+    if takes_clicks(node) {
         return None;
     }
     let holds = |outer: &usize| tree.nodes[*outer].end as usize > node;
-    let nearest = (0..node).rev().filter(holds).find(|outer| is_clicked(*outer))?;
+    let nearest = (0..node).rev().filter(holds).find(|outer| takes_clicks(*outer))?;
     let node = &tree.nodes[nearest];
     (takes_all(node.role) || node.states.is_visible_proxy()).then_some(nearest)
 }
 
-/// How much of a command's time is left for the reason why an element did not become usable; of a short one a third.
+/// Time reserved to find out why an element is not actionable; of a short timeout, a third.
 const REPORT: Duration = Duration::from_millis(500);
 
-/// How long to wait for a sign of change before looking again.
+/// Poll interval without a change notification.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How many times in a row an element may change while it is looked at.
-const SPOILED: usize = 20;
+/// Maximum number of consecutive checks that fail because the element changed.
+const MAX_DIRTY: usize = 20;
 
-/// How many times a hand is moved again when the page changed under it at the last moment.
+/// Attempts of an action when the page changed at the last moment.
 pub(crate) const TRIES: usize = 3;
 
-/// What to act on.
+/// The target of an action, with fallbacks.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TargetArgs {
     /// The element: a ref from the last snapshot (`@e3`), `css=…`, `role=button[name="…"]`, `text=…`, `label=…`,
     /// `placeholder=…`, `testid=…` or `xy=120,40`.
     pub target: Target,
-    /// What to take instead if that cannot be found or used; may be given several times, and is tried in order.
+    /// A fallback target if the first cannot be found or used; repeatable, tried in order.
     #[arg(long = "or", value_name = "TARGET")]
     #[serde(rename = "or", skip_serializing_if = "Vec::is_empty", default)]
     pub others: Vec<Target>,
-    /// Which one, counted from 0, when several match.
+    /// The index of the match, counted from 0, if several match.
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub nth: Option<u32>,
-    /// Do not wait for it to appear or to become usable.
+    /// Do not wait for the element to appear or to become actionable.
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub no_wait: bool,
 }
 
 impl TargetArgs {
-    /// At one thing and nothing else.
+    /// A single target without fallbacks.
     pub fn at(target: Target) -> Self {
         Self { target, others: Vec::new(), nth: None, no_wait: false }
     }
@@ -133,18 +133,18 @@ impl TargetArgs {
     }
 }
 
-/// What must be true of an element before something is done to it.
+/// Actionability requirements of an action.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(crate) struct Actionability {
     pub(crate) enabled: bool,
     pub(crate) editable: bool,
-    /// A person can see it.
+    /// Visible to a person.
     pub(crate) visible: bool,
-    /// Events must reach it: it is in view and nothing is in front of it.
+    /// Receives pointer events: in view and not covered.
     pub(crate) point: bool,
-    /// Nothing is to be moved for it.
+    /// Check without scrolling.
     pub(crate) dry: bool,
-    /// At this point of its document.
+    /// A fixed point of its document.
     pub(crate) at: Option<(f64, f64)>,
 }
 
@@ -157,56 +157,56 @@ impl Actionability {
         dry: false,
         at: None,
     };
-    /// To be there.
+    /// Attached only.
     pub(crate) const TOUCH: Self = Self::NOTHING;
     pub(crate) const CLICK: Self = Self { enabled: true, point: true, ..Self::NOTHING };
     pub(crate) const HOVER: Self = Self { point: true, ..Self::NOTHING };
     pub(crate) const WRITE: Self =
         Self { enabled: true, editable: true, visible: true, ..Self::NOTHING };
-    /// To be set by script, as a list of options is.
+    /// Set by script, like the options of a list.
     pub(crate) const SET: Self = Self { enabled: true, ..Self::NOTHING };
 }
 
-/// What is kept from reaching anything but the element that was checked.
+/// Event types that the guard blocks for all but the checked element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventGuard {
-    Hands,
-    Keys,
-    /// Nothing: it is done by script.
-    Nothing,
-    /// Nothing is going to be done at all.
-    Look,
+    Pointer,
+    Keyboard,
+    /// No guard: the action is done by script.
+    Off,
+    /// Check only: there will be no action.
+    DryRun,
 }
 
 impl EventGuard {
-    fn word(self) -> &'static str {
+    fn to_js(self) -> &'static str {
         match self {
-            Self::Hands => "\"pointer\"",
-            Self::Keys => "\"keyboard\"",
-            Self::Nothing => "\"\"",
-            Self::Look => "null",
+            Self::Pointer => "\"pointer\"",
+            Self::Keyboard => "\"keyboard\"",
+            Self::Off => "\"\"",
+            Self::DryRun => "null",
         }
     }
 }
 
-/// An element that was found and can be acted on.
+/// A resolved, actionable element and its point.
 #[derive(Clone, Debug)]
 pub(crate) struct ActionPoint {
-    pub(crate) hit: ReceiptTarget,
+    pub(crate) target: ReceiptTarget,
     pub(crate) strategy: &'static str,
-    /// The document it is in, and those around that.
+    /// Its document, and the ancestor documents.
     pub(crate) documents: Vec<String>,
     pub(crate) element: u32,
-    /// Where in the main frame's view.
+    /// Position in the main frame's viewport.
     pub(crate) x: f64,
     pub(crate) y: f64,
     pub(crate) kind: String,
     pub(crate) is_checked: Option<bool>,
-    /// The control that it labels or is the content of, when that is what `kind` and `is_checked` are about.
+    /// The control that it labels or is the content of, if `kind` and `is_checked` describe that one.
     pub(crate) control: Option<u32>,
 }
 
-/// What our script says about an element.
+/// The observer script's reply to an actionability check.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct ReadyReply {
@@ -216,9 +216,9 @@ struct ReadyReply {
     x: f64,
     y: f64,
     control_state: Option<ControlState>,
-    /// The field that takes the keys for the element, when that is another one.
+    /// The field that receives the keys for the element, if it is another one.
     field: Option<u32>,
-    /// The frame is drawn rotated or in perspective: the browser has to be asked where the point is.
+    /// The frame has a rotation or perspective: the browser must map the point.
     is_warped: bool,
 }
 
@@ -230,27 +230,27 @@ struct ControlState {
     control: Option<u32>,
 }
 
-/// Why an element cannot be acted on now.
+/// The reason why an element is not actionable.
 #[derive(Debug)]
 pub(crate) struct ActionBlocker {
     problem: String,
     by: Option<String>,
 }
 
-/// What was so before anything was done.
+/// Tab state and activity cursor before the action.
 pub(crate) struct Baseline {
     pub(crate) state: TabState,
-    pub(crate) mark: ActivityCursor,
+    pub(crate) cursor: ActivityCursor,
 }
 
-/// What comes after its end is not because of an action.
+/// Later effects are not attributed to the action.
 impl Drop for Action<'_> {
     fn drop(&mut self) {
-        self.tab.activity.action_ends();
+        self.tab.activity.end_action();
     }
 }
 
-/// The hand that acts on a tab.
+/// An action on a tab.
 pub(crate) struct Action<'a> {
     pub(crate) live: &'a RunningBrowser,
     pub(crate) tab: &'a Turn,
@@ -259,27 +259,27 @@ pub(crate) struct Action<'a> {
     pub(crate) access: Option<&'a Access>,
     patience: Duration,
     begun: Instant,
-    before: Baseline,
-    /// The page as it was when the target was found.
+    baseline: Baseline,
+    /// The tree in which the target was resolved.
     tree: Option<Arc<Tree>>,
     attempts: Vec<Attempt>,
     dispatched: Option<Duration>,
-    /// The document that was acted on, to be told when it is over.
+    /// The document of the target and its ancestors, which watch for effects.
     documents: Vec<String>,
-    /// The guards in those documents.
+    /// The event guards in those documents.
     armed: Vec<ArmedState>,
-    /// How the page is looked at when it has come to rest.
-    looking: Option<String>,
-    /// The document that was acted in.
+    /// Options of the inline report after settling.
+    inline_options: Option<String>,
+    /// The document of the target.
     acted_in: Option<String>,
-    /// The element that was acted on, in the first of those documents.
+    /// The element id of the target in the first document.
     element: Option<u32>,
-    /// When it was ready to be acted on, and when the page was first quiet after that.
+    /// Time of the successful check, and the first time at which the page was quiet after it.
     ready_at: Instant,
     quiet_at: Option<Instant>,
-    /// Scripts of the page hear what was done, as far as is known.
-    is_heard: bool,
-    /// How long an effect is watched for.
+    /// Scripts of the page have listeners for the input, as far as is known.
+    has_listeners: bool,
+    /// Duration of the watch for an effect.
     watch: Duration,
 }
 
@@ -290,8 +290,9 @@ impl<'a> Action<'a> {
         tab: &'a Turn,
         observation: &'a mut TabObservation,
     ) -> Self {
-        let before = Baseline { state: tab.state.borrow().clone(), mark: tab.activity.mark() };
-        tab.activity.action_begins();
+        let baseline =
+            Baseline { state: tab.state.borrow().clone(), cursor: tab.activity.cursor() };
+        tab.activity.begin_action();
         live.watch_databases(tab);
         Self {
             live,
@@ -301,51 +302,54 @@ impl<'a> Action<'a> {
             progress: &mut cx.progress,
             access: cx.access.as_ref(),
             begun: Instant::now(),
-            before,
+            baseline,
             tree: None,
             attempts: Vec::new(),
             dispatched: None,
             documents: Vec::new(),
             armed: Vec::new(),
-            looking: None,
+            inline_options: None,
             acted_in: None,
             element: None,
             ready_at: Instant::now(),
             quiet_at: None,
-            is_heard: true,
+            has_listeners: true,
             watch: settle::WATCH,
         }
     }
 
-    /// Does not wait long for an effect: there may be none before the next action.
+    /// Watches only briefly for an effect: the next action may follow first.
     pub(crate) fn watch_briefly(&mut self) {
-        self.watch = settle::SIGN;
+        self.watch = settle::SHORT_WATCH;
     }
 
-    /// The page as it is now.
-    pub(crate) async fn look(&mut self) -> Result<Arc<Tree>> {
-        let look = ObserveOptions::default();
+    /// The current tree: the revalidated cache, or a fresh observation.
+    pub(crate) async fn observe(&mut self) -> Result<Arc<Tree>> {
+        let options = ObserveOptions::default();
         let loader = self.tab.state.borrow().loader.clone();
-        let tree =
-            match self.observation.revalidated_page(&look, &loader, self.progress.deadline).await {
-                Some(tree) => tree,
-                None => {
-                    observe::observe(
-                        self.live,
-                        self.tab,
-                        self.observation,
-                        &look,
-                        self.progress.deadline,
-                    )
-                    .await?
-                }
-            };
+        let tree = match self
+            .observation
+            .revalidated_page(&options, &loader, self.progress.deadline)
+            .await
+        {
+            Some(tree) => tree,
+            None => {
+                observe::observe(
+                    self.live,
+                    self.tab,
+                    self.observation,
+                    &options,
+                    self.progress.deadline,
+                )
+                .await?
+            }
+        };
         self.tree = Some(tree.clone());
         Ok(tree)
     }
 
-    /// The page as it was last seen if it is not known to have changed, and whether it is known not to have. A look
-    /// for nothing costs as much as the click itself.
+    /// Returns the cached tree and `false`, or a fresh one and `true`. Asking the page for changes would cost as much
+    /// as the click itself.
     async fn observe_cached(&mut self) -> Result<(Arc<Tree>, bool)> {
         let loader = self.tab.state.borrow().loader.clone();
         if let Some(tree) =
@@ -358,30 +362,35 @@ impl<'a> Action<'a> {
     }
 
     async fn observe_fresh(&mut self) -> Result<Arc<Tree>> {
-        // Word of a change may still be on its way.
+        // A change notification may still be in transit.
         self.observation.invalidate();
-        let look = ObserveOptions::default();
-        let tree =
-            observe::observe(self.live, self.tab, self.observation, &look, self.progress.deadline)
-                .await?;
+        let options = ObserveOptions::default();
+        let tree = observe::observe(
+            self.live,
+            self.tab,
+            self.observation,
+            &options,
+            self.progress.deadline,
+        )
+        .await?;
         self.tree = Some(tree.clone());
         Ok(tree)
     }
 
-    /// The first of several targets that can be found and used, ready to be acted on.
+    /// Resolves the first of several targets that is found and actionable.
     ///
     /// # Errors
-    /// The last target's, with all attempts.
+    /// That of the last target, with all attempts as evidence.
     pub(crate) async fn resolve_actionable(
         &mut self,
-        aim: &TargetArgs,
-        wants: Actionability,
+        target_args: &TargetArgs,
+        actionability: Actionability,
         guard: EventGuard,
     ) -> Result<ActionPoint> {
         let mut failure = None;
-        for target in aim.targets() {
+        for target in target_args.targets() {
             let begun = Instant::now();
-            let reached = self.reach_one(target, aim, wants, guard).await;
+            let reached = self.reach_one(target, target_args, actionability, guard).await;
             let outcome = match &reached {
                 Ok(_) => "found".to_owned(),
                 Err(error) => error.code().to_string(),
@@ -395,8 +404,8 @@ impl<'a> Action<'a> {
             });
             match reached {
                 Ok(point) => {
-                    // Only to look is no attempt.
-                    if guard == EventGuard::Look {
+                    // A dry run is no attempt.
+                    if guard == EventGuard::DryRun {
                         self.attempts.clear();
                     }
                     return Ok(point);
@@ -415,17 +424,17 @@ impl<'a> Action<'a> {
         Err(error.evidence("attempts", tried.collect::<Vec<_>>()))
     }
 
-    /// One target, ready to be acted on. What is in its way is told also when the page stops answering meanwhile.
+    /// Resolves one target. Reports what blocks it also when the page stops responding meanwhile.
     async fn reach_one(
         &mut self,
         target: &Target,
-        aim: &TargetArgs,
-        wants: Actionability,
+        target_args: &TargetArgs,
+        actionability: Actionability,
         guard: EventGuard,
     ) -> Result<ActionPoint> {
         let whole = self.progress.deadline;
         let mut blocker = None;
-        let reached = self.poll(target, aim, wants, guard, &mut blocker).await;
+        let reached = self.poll(target, target_args, actionability, guard, &mut blocker).await;
         self.progress.deadline = whole;
         match (reached, blocker) {
             (Err(error), Some(blocker)) if error.code() == Code::PageUnresponsive => {
@@ -436,18 +445,18 @@ impl<'a> Action<'a> {
         }
     }
 
-    /// Looks for a target until it can be acted on or its time is over. `blocker` is what was in the way last.
+    /// Polls for a target until it is actionable or its time is over. `blocker` is the last reason.
     async fn poll(
         &mut self,
         target: &Target,
-        aim: &TargetArgs,
-        wants: Actionability,
+        target_args: &TargetArgs,
+        actionability: Actionability,
         guard: EventGuard,
         blocker: &mut Option<Error>,
     ) -> Result<ActionPoint> {
-        let limit = self.limit(aim);
-        // Only of refs and points is the page itself asked before anything is done.
-        let mut spoiled = 0;
+        let limit = self.limit(target_args);
+        // Only refs are checked against the cached tree: the check asks the page itself.
+        let mut dirty_count = 0;
         let mut seen = match target {
             Target::Ref(_) => Some(self.observe_cached().await?),
             _ => None,
@@ -455,11 +464,11 @@ impl<'a> Action<'a> {
         loop {
             let (tree, is_sure) = match seen.take() {
                 Some(seen) => seen,
-                None => (self.look().await?, true),
+                None => (self.observe().await?, true),
             };
             let mut at = None;
             let found = match target {
-                // A point is taken as it is, not the middle of what is there.
+                // The exact point, not the middle of the element there.
                 Target::Point { x, y } => {
                     let found = target::point_at(
                         self.tab,
@@ -477,75 +486,86 @@ impl<'a> Action<'a> {
                         self.tab,
                         self.observation,
                         &tree,
-                        (target, aim.nth),
+                        (target, target_args.nth),
                         self.progress.deadline,
                         &mut self.progress.notes,
                     );
                     found.await
                 }
             };
-            let wants = Actionability { at: at.filter(|_| wants.point), ..wants };
+            let actionability =
+                Actionability { at: at.filter(|_| actionability.point), ..actionability };
             let failure = match found {
                 Ok(node) => {
-                    match self.check_and_arm(&tree, node, target, wants, guard, is_sure).await? {
+                    match self
+                        .check_and_arm(&tree, node, target, actionability, guard, is_sure)
+                        .await?
+                    {
                         Ok(point) => {
                             let it = &tree.nodes[node];
                             let document = &tree.frames[usize::from(it.frame)].document;
                             self.observation.registry.mark_edited(document, it.element);
                             return Ok(point);
                         }
-                        Err(obstacle) if obstacle.problem == "dirty" && spoiled < SPOILED => {
-                            spoiled += 1;
+                        Err(obstacle) if obstacle.problem == "dirty" && dirty_count < MAX_DIRTY => {
+                            dirty_count += 1;
                             seen = Some((self.observe_fresh().await?, true));
                             continue;
                         }
                         Err(obstacle) => {
-                            // A part of a control that cannot be hit itself is clicked with the control.
-                            if let Some(around) = control_around(&tree, node)
-                                && wants.point
-                                && wants.at.is_none()
+                            // A part of a control that cannot be hit itself is clicked through the control.
+                            if let Some(around) = enclosing_control(&tree, node)
+                                && actionability.point
+                                && actionability.at.is_none()
                                 && matches!(&*obstacle.problem, "hidden" | "covered")
                                 && let Ok(point) = self
-                                    .check_and_arm(&tree, around, target, wants, guard, is_sure)
+                                    .check_and_arm(
+                                        &tree,
+                                        around,
+                                        target,
+                                        actionability,
+                                        guard,
+                                        is_sure,
+                                    )
                                     .await?
                             {
                                 return Ok(point);
                             }
-                            let refusal = self.refusal(&tree, node, target, &obstacle);
-                            // Another kind of thing will not become a field by waiting.
-                            if refusal.details().evidence.iter().any(|all| all.contains_key(USE)) {
-                                return Err(refusal);
+                            let error = self.blocked_error(&tree, node, target, &obstacle);
+                            // An element of another kind does not become a field by waiting.
+                            if error.details().evidence.iter().any(|all| all.contains_key(USE)) {
+                                return Err(error);
                             }
-                            refusal
+                            error
                         }
                     }
                 }
-                // What was seen some time ago is no reason to refuse.
+                // An outdated tree is no reason to fail.
                 Err(_) if !is_sure => {
-                    seen = Some((self.look().await?, true));
+                    seen = Some((self.observe().await?, true));
                     continue;
                 }
-                // What is gone or means something else will not come back by waiting.
+                // A stale target does not come back by waiting.
                 Err(error) if error.code() != Code::TargetNotFound => return Err(error),
                 Err(error) => error,
             };
-            if limit.is_over() || aim.no_wait {
+            if limit.is_over() || target_args.no_wait {
                 let failure = match failure.code() {
-                    Code::TargetNotFound => self.behind(target).await.unwrap_or(failure),
+                    Code::TargetNotFound => self.modal_error(target).await.unwrap_or(failure),
                     _ => failure,
                 };
                 let waited = millis(self.begun.elapsed());
                 return Err(failure.evidence("waitedMs", waited));
             }
             *blocker = Some(failure);
-            // Who is only waited for because of it has no more time than that.
+            // While it waits only because of the blocker, it has no more time than that.
             self.progress.deadline = self.progress.deadline.at_most(limit.left() + REPORT);
             self.wait_for_change(&tree, limit).await?;
         }
     }
 
-    /// The error for what is not shown because a dialog keeps everything else out of reach.
-    async fn behind(&self, target: &Target) -> Option<Error> {
+    /// The error for an element that an open modal dialog makes inert.
+    async fn modal_error(&self, target: &Target) -> Option<Error> {
         let (css, words) = match target {
             Target::Css(css) => (css.clone(), ""),
             Target::TestId(id) => (format!("[data-testid={}]", json(id)), ""),
@@ -562,14 +582,14 @@ impl<'a> Action<'a> {
         Some(error.evidence("target", target.to_string()).evidence("by", by))
     }
 
-    /// Waits until something happens in the page, for a moment at most.
+    /// Waits until the page changes, for at most one poll interval.
     pub(crate) async fn wait_for_change(&self, tree: &Tree, limit: Deadline) -> Result<()> {
         let main = tree.frames.first().and_then(|frame| self.observation.world_of(&frame.document));
         let tick = limit.at_most(TICK);
         let mut state = self.tab.state.subscribe();
         let changed = async {
             match main {
-                Some(world) => _ = world.dirtied(tick).await,
+                Some(world) => _ = world.when_dirty(tick).await,
                 None => tokio::time::sleep_until(tick.at()).await,
             }
         };
@@ -586,13 +606,13 @@ impl<'a> Action<'a> {
         }
     }
 
-    /// Whether something can be done to a node now. If so, it is about to be: the guard is up.
+    /// Checks a node's actionability and, if it is actionable, arms the event guard.
     async fn check_and_arm(
         &mut self,
         tree: &Arc<Tree>,
         index: usize,
         target: &Target,
-        wants: Actionability,
+        actionability: Actionability,
         guard: EventGuard,
         is_sure: bool,
     ) -> Result<std::result::Result<ActionPoint, ActionBlocker>> {
@@ -603,63 +623,79 @@ impl<'a> Action<'a> {
             return Ok(Err(gone()));
         };
         let id = self.tab.next_guard();
-        let (element, word) = (node.element, guard.word());
-        let arguments = format!("{element}, {}, {word}, {is_sure}, {id}", json(&wants));
-        // Owned before it is asked for: whatever ends this early also releases what the call arms later.
+        let (element, word) = (node.element, guard.to_js());
+        let arguments = format!("{element}, {}, {word}, {is_sure}, {id}", json(&actionability));
+        // Owned before the call: dropping it releases the guard even if the call arms it later.
         let mut armed = vec![world.armed(id)];
         let answer: ReadyReply = match self
-            .asked(world.run("agbrowse.checkAndArm", &arguments, self.progress.deadline))
+            .unless_blocked(world.run("agbrowse.checkAndArm", &arguments, self.progress.deadline))
             .await
         {
             Ok(answer) => answer,
             Err(ObserveError::Wire(cdp::Error::Remote { .. }) | ObserveError::Nothing) => {
                 return Ok(Err(gone()));
             }
-            Err(trouble) => return Err(trouble.explain(self.tab)),
+            Err(error) => return Err(error.explain(self.tab)),
         };
-        if answer.problem.is_some() || guard == EventGuard::Look {
+        if answer.problem.is_some() || guard == EventGuard::DryRun {
             armed.drain(..).for_each(ArmedState::disarm);
         }
         if let Some(problem) = answer.problem {
-            return Ok(Err(self.obstacle(tree, node.frame, problem, answer.by, answer.cover)));
+            return Ok(Err(self.describe_blocker(
+                tree,
+                node.frame,
+                problem,
+                answer.by,
+                answer.cover,
+            )));
         }
         let mut documents = vec![frame.document.clone()];
         let (mut x, mut y) = (answer.x, answer.y);
         let mut at = node.frame;
         while let Some(parent) = tree.frames[usize::from(at)].parent {
-            let Some((outer, owner)) = observe::holder(self.observation, tree, at) else { break };
+            let Some((outer, owner)) = observe::frame_owner(self.observation, tree, at) else {
+                break;
+            };
             let begin = match guard {
-                EventGuard::Look => String::new(),
+                EventGuard::DryRun => String::new(),
                 _ => {
                     let id = self.tab.next_guard();
                     armed.push(outer.armed(id));
                     format!("agbrowse.beginInAncestor({id}), ")
                 }
             };
-            let script = match wants.point {
+            let script = match actionability.point {
                 true => format!("({begin}agbrowse.mapPointThroughFrame({owner}, {x}, {y}))"),
                 false => format!("({begin}{{}})"),
             };
-            let asked = self.asked(outer.ask::<ReadyReply>(&script, self.progress.deadline)).await;
-            let mut answer = asked.map_err(|trouble| trouble.explain(self.tab))?;
+            let asked =
+                self.unless_blocked(outer.ask::<ReadyReply>(&script, self.progress.deadline)).await;
+            let mut answer = asked.map_err(|error| error.explain(self.tab))?;
             for turn in 1..=TRIES {
                 if !answer.is_warped {
                     break;
                 }
                 let placed =
                     quads::outward(self.observation, tree, at, (x, y), self.progress.deadline);
-                let placed = self.asked(placed).await;
-                let (left, top) = placed.map_err(|trouble| trouble.explain(self.tab))?;
+                let placed = self.unless_blocked(placed).await;
+                let (left, top) = placed.map_err(|error| error.explain(self.tab))?;
                 let is_last = turn == TRIES;
                 let placed = format!("[{left}, {top}], {is_last}");
                 let script = format!("agbrowse.mapPointThroughFrame({owner}, {x}, {y}, {placed})");
-                let asked =
-                    self.asked(outer.ask::<ReadyReply>(&script, self.progress.deadline)).await;
-                answer = asked.map_err(|trouble| trouble.explain(self.tab))?;
+                let asked = self
+                    .unless_blocked(outer.ask::<ReadyReply>(&script, self.progress.deadline))
+                    .await;
+                answer = asked.map_err(|error| error.explain(self.tab))?;
             }
             let document = outer.loader.clone();
             if let Some(problem) = answer.problem {
-                return Ok(Err(self.obstacle(tree, parent, problem, answer.by, answer.cover)));
+                return Ok(Err(self.describe_blocker(
+                    tree,
+                    parent,
+                    problem,
+                    answer.by,
+                    answer.cover,
+                )));
             }
             documents.push(document);
             (x, y, at) = (answer.x, answer.y, parent);
@@ -674,7 +710,7 @@ impl<'a> Action<'a> {
         self.element = Some(node.element);
         self.ready_at = Instant::now();
         Ok(Ok(ActionPoint {
-            hit: ReceiptTarget {
+            target: ReceiptTarget {
                 ref_name: numbers.first().map(|number| format!("@e{number}")),
                 role: node.role.name().to_owned(),
                 name: page::text::cut(&page::refs::name(tree, index), page::text::MAX_NAME)
@@ -691,8 +727,8 @@ impl<'a> Action<'a> {
         }))
     }
 
-    /// What is in the way, by its ref if it has one.
-    fn obstacle(
+    /// Describes the blocker, with the ref of the covering element if it has one.
+    fn describe_blocker(
         &mut self,
         tree: &Arc<Tree>,
         frame: u16,
@@ -714,7 +750,7 @@ impl<'a> Action<'a> {
         ActionBlocker { problem, by }
     }
 
-    fn refusal(
+    fn blocked_error(
         &self,
         tree: &Tree,
         index: usize,
@@ -731,16 +767,20 @@ impl<'a> Action<'a> {
             "disabled" => (Code::ActDisabled, format!("{what} is disabled ({by})")),
             "inert" => (Code::ActInert, format!("{what} is out of reach behind {by}")),
             "covered" => (Code::ActCovered, format!("{what} is covered by {by}")),
-            "pointer-events" => (Code::ActCovered, format!("{what} lets clicks through ({by})")),
-            "moving" | "dirty" => (Code::ActMoving, format!("{what} does not stand still")),
-            "read-only" => (Code::ActNotEditable, format!("{what} can be read but not changed")),
+            "pointer-events" => {
+                (Code::ActCovered, format!("{what} does not receive pointer events ({by})"))
+            }
+            "moving" | "dirty" => {
+                (Code::ActMoving, format!("{what} is not stable: it keeps moving or changing"))
+            }
+            "read-only" => (Code::ActNotEditable, format!("{what} is read-only")),
             _ => {
                 let error = Error::new(Code::ActNotEditable).evidence("target", target.to_string());
                 return match verb_for(node.role) {
                     Some(verb) => error
-                        .message(format!("{what} cannot be written to: use `{verb}`"))
+                        .message(format!("{what} is not editable: use `{verb}`"))
                         .evidence(USE, verb),
-                    None => error.message(format!("{what} cannot be written to")),
+                    None => error.message(format!("{what} is not editable")),
                 };
             }
         };
@@ -751,15 +791,15 @@ impl<'a> Action<'a> {
         }
     }
 
-    /// Waits for an answer of the page, unless something holds the page up: a dialog, a crash.
-    async fn asked<T>(
+    /// Waits for a response of the page, unless the page is blocked: by a dialog, a crash.
+    async fn unless_blocked<T>(
         &self,
         work: impl Future<Output = std::result::Result<T, ObserveError>>,
     ) -> std::result::Result<T, ObserveError> {
         observe::watched(self.tab, work).await
     }
 
-    /// The world of the document that an element is in.
+    /// The isolated world of an element's document.
     pub(crate) fn world(&self, point: &ActionPoint) -> Result<&World> {
         let document = point.documents.first().map(String::as_str).unwrap_or_default();
         self.observation.world_of(document).ok_or_else(|| {
@@ -767,19 +807,19 @@ impl<'a> Action<'a> {
         })
     }
 
-    /// Asks the document of an element something.
+    /// Evaluates a script in the isolated world of an element's document.
     pub(crate) async fn ask<T: serde::de::DeserializeOwned>(
         &self,
         point: &ActionPoint,
         script: &str,
     ) -> Result<T> {
         let world = self.world(point)?;
-        self.asked(world.ask(script, self.progress.deadline))
+        self.unless_blocked(world.ask(script, self.progress.deadline))
             .await
-            .map_err(|trouble| trouble.explain(self.tab))
+            .map_err(|error| error.explain(self.tab))
     }
 
-    /// Runs a function in the document of an element and waits for its result.
+    /// Runs a function in the isolated world of an element's document and awaits its result.
     pub(crate) async fn run_in<T: serde::de::DeserializeOwned>(
         &self,
         point: &ActionPoint,
@@ -787,24 +827,24 @@ impl<'a> Action<'a> {
         arguments: &str,
     ) -> Result<T> {
         let world = self.world(point)?;
-        self.asked(world.run(function, arguments, self.progress.deadline))
+        self.unless_blocked(world.run(function, arguments, self.progress.deadline))
             .await
-            .map_err(|trouble| trouble.explain(self.tab))
+            .map_err(|error| error.explain(self.tab))
     }
 
-    /// Asks the document of the page itself something.
+    /// Evaluates a script in the isolated world of the main document.
     pub(crate) async fn ask_main<T: serde::de::DeserializeOwned>(&self, script: &str) -> Result<T> {
         let main = self.tree.as_ref().and_then(|tree| tree.frames.first());
         let world =
             main.and_then(|main| self.observation.world_of(&main.document)).ok_or_else(|| {
                 Error::new(Code::SnapshotUnavailable).message("the page was replaced meanwhile")
             })?;
-        self.asked(world.ask(script, self.progress.deadline))
+        self.unless_blocked(world.ask(script, self.progress.deadline))
             .await
-            .map_err(|trouble| trouble.explain(self.tab))
+            .map_err(|error| error.explain(self.tab))
     }
 
-    /// Fails where the page can tell nothing any more: the browser ended, the tab was closed, the page crashed.
+    /// Fails if the page cannot respond any more: the browser exited, the tab was closed, the page crashed.
     pub(crate) fn check_alive(&self) -> Result<()> {
         if let Some(reason) = self.live.connection.closed() {
             return Err(Error::new(Code::BrowserLost).message(reason.to_string()));
@@ -816,8 +856,8 @@ impl<'a> Action<'a> {
         }
     }
 
-    /// Waits until something is heard of the tab, for a moment at most.
-    pub(crate) async fn wait_for_news(&self, limit: Deadline) -> Result<()> {
+    /// Waits until the tab has an event, for at most one poll interval.
+    pub(crate) async fn wait_for_event(&self, limit: Deadline) -> Result<()> {
         let tick = limit.at_most(TICK);
         let mut state = self.tab.state.subscribe();
         let mut changed = self.tab.activity.changed.subscribe();
@@ -835,24 +875,25 @@ impl<'a> Action<'a> {
         }
     }
 
-    /// Releases the guard: nothing will be done after all.
+    /// Releases the event guards: there will be no action.
     pub(crate) fn release_guard(&mut self) {
         self.armed.clear();
     }
 
-    /// Clicks what is meant, and sees what comes of it. What the page pulled away at the last moment is tried again.
+    /// Clicks a target and settles. A click that the guard blocked because the page changed is tried again.
     pub(crate) async fn click_on(
         &mut self,
         verb: &str,
-        aim: &TargetArgs,
+        target_args: &TargetArgs,
         press: pointer::ClickSpec,
         after: &SettleArgs,
     ) -> Result<Receipt> {
         let mut missed = String::new();
         for _ in 0..TRIES {
             self.reset_baseline();
-            let point =
-                self.resolve_actionable(aim, Actionability::CLICK, EventGuard::Hands).await?;
+            let point = self
+                .resolve_actionable(target_args, Actionability::CLICK, EventGuard::Pointer)
+                .await?;
             let opening = pointer::PopupAttribution::by(self.tab, press);
             self.drop_held();
             let sent = match press.hold {
@@ -862,76 +903,74 @@ impl<'a> Action<'a> {
                     Vec::new()
                 }
             };
-            let (came, settled) = self.settle_clicks(after, press.count, sent).await;
+            let (effects, settled) = self.settle_clicks(after, press.count, sent).await;
             drop(opening);
-            // It was held back; nothing else may be tried again.
-            if came.hits == 0 && !came.missed.is_empty() && !self.left_page() {
-                missed = came.missed;
+            // The guard blocked it; in no other case is a second attempt allowed.
+            if effects.hits == 0 && !effects.missed.is_empty() && !self.left_page() {
+                missed = effects.missed;
                 continue;
             }
-            // What goes into a frame is seen by the frame's document alone; what goes to the controls of a player, by none.
+            // A click into a frame is seen by the frame's document only; one on the controls of a player by none.
             let is_frame = matches!(&*point.kind, "iframe" | "frame" | "object" | "embed");
-            let is_lost = came.hits == 0 && came.is_quiet && came.is_nothing();
+            let is_lost = effects.hits == 0 && effects.is_quiet && effects.is_nothing();
             if is_lost && !is_frame && !self.left_page() {
-                let message = "nobody saw the click arrive: look before you click again";
+                let message =
+                    "the page did not see the click: take a snapshot before clicking again";
                 self.progress.notes.push(Note::new("not-seen", message));
             }
-            if came.missing_click == MOVED {
-                let message = "the element moved away when it was pressed: it got no click";
+            if effects.missing_click == MOVED {
+                let message = "the element moved on mouse down and got no click event";
                 self.progress.notes.push(Note::new("not-clicked", message));
             }
-            let state = came.is_checked.filter(|_| verb == "click");
+            let state = effects.is_checked.filter(|_| verb == "click");
             let value = state.map(|is| if is { "checked" } else { "unchecked" }.to_owned());
             let draft = ReceiptDraft { verb, point: Some(point), after, value };
-            return self.write(draft, (came, settled)).await;
+            return self.build_receipt(draft, (effects, settled)).await;
         }
         let message = match &*missed {
-            "changed" => {
-                "the element changed while it was being clicked, which was held back".into()
-            }
+            "changed" => "the element changed at the last moment: the click was held back".into(),
             by => format!("the click would have hit {by} instead and was held back"),
         };
         Err(Error::new(Code::ActMissed).message(message).evidence("by", missed))
     }
 
-    /// Counts what comes from here on.
+    /// Starts the baseline for changes anew.
     pub(crate) fn reset_baseline(&mut self) {
-        self.before =
-            Baseline { state: self.tab.state.borrow().clone(), mark: self.tab.activity.mark() };
-        self.tab.activity.action_begins();
+        self.baseline =
+            Baseline { state: self.tab.state.borrow().clone(), cursor: self.tab.activity.cursor() };
+        self.tab.activity.begin_action();
     }
 
-    /// Whether the page that was acted on is not there to be asked any more.
+    /// True if the target's page can no longer be asked: a dialog, its end, a navigation.
     pub(crate) fn left_page(&self) -> bool {
         let state = self.tab.state.borrow();
         state.dialog.is_some()
             || state.end.is_some()
-            || state.loader != self.before.state.loader
-            || self.tab.activity.mark().departures > self.before.mark.departures
+            || state.loader != self.baseline.state.loader
+            || self.tab.activity.cursor().departures > self.baseline.cursor.departures
     }
 
-    /// Until when an element is waited for.
-    pub(crate) fn limit(&self, aim: &TargetArgs) -> Deadline {
-        // Some of it is left to find out and say why it did not work.
+    /// The deadline of the actionability check.
+    pub(crate) fn limit(&self, target_args: &TargetArgs) -> Deadline {
+        // A part is reserved to find out the reason of a failure.
         let left = self.progress.deadline.left();
         let most = left - REPORT.min(left / 3);
-        self.progress.deadline.at_most(if aim.no_wait {
+        self.progress.deadline.at_most(if target_args.no_wait {
             Duration::ZERO
         } else {
             self.patience.min(most)
         })
     }
 
-    /// Watches for what comes of something that is done to no element in particular.
+    /// Watches for effects of an action without a target element.
     pub(crate) async fn watch_effects(&mut self) -> Result<()> {
         let tab = self.tab;
         self.watch_effects_in(&tab.target_id).await
     }
 
-    /// The same in the document of a frame, and in those around it. What comes of something in a frame that nobody
-    /// sees is watched for in the page itself.
+    /// The same in the document of a frame and its ancestors; in the main document if the frame cannot be observed.
     pub(crate) async fn watch_effects_in(&mut self, frame_id: &str) -> Result<()> {
-        let tree = self.look().await?;
+        let tree = self.observe().await?;
         let is_it = |frame: &page::ax::Frame| {
             self.observation
                 .world_of(&frame.document)
@@ -947,8 +986,9 @@ impl<'a> Action<'a> {
                 let id = self.tab.next_guard();
                 armed.push(world.armed(id));
                 let begin = format!("agbrowse.{begin}({id})");
-                let begun = self.asked(world.ask::<bool>(&begin, self.progress.deadline)).await;
-                begun.map_err(|trouble| trouble.explain(self.tab))?;
+                let begun =
+                    self.unless_blocked(world.ask::<bool>(&begin, self.progress.deadline)).await;
+                begun.map_err(|error| error.explain(self.tab))?;
             }
             documents.push(document.clone());
             begin = "beginInAncestor";
@@ -961,7 +1001,7 @@ impl<'a> Action<'a> {
         Ok(())
     }
 
-    /// Notes that the hand has done its part.
+    /// Records the time at which the input was dispatched.
     pub(crate) fn mark_dispatched(&mut self) {
         self.dispatched = Some(self.begun.elapsed());
     }

@@ -1,7 +1,7 @@
-//! The mouse as `mouse` uses it: moved, pressed and released one by one, each by a command of its own.
+//! The mouse of the verb `mouse`: moved, pressed and released in separate commands.
 //!
-//! A button that is down stays down between commands. It is released by `mouse up`, by any other action with the mouse,
-//! and when its tab is closed or the session ends. What the page lets be dragged is carried along meanwhile.
+//! A held button stays down between commands. It is released by `mouse up`, by any other mouse action, and when its tab
+//! is closed or the session ends. The data of an intercepted drag moves with the mouse meanwhile.
 
 use super::armed::ArmedState;
 use super::pointer::{Button, at, drag_event};
@@ -14,26 +14,26 @@ use cdp::{Delivery, Events};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How long a page may take to say that it lets something be dragged.
+/// Wait for the page to start a drag.
 const DRAG: Duration = Duration::from_millis(150);
 
-/// A button of the mouse that is down between commands.
+/// A mouse button that stays down between commands.
 pub(crate) struct HeldButton {
     button: Button,
-    /// Where the mouse is; shared with what releases the button.
+    /// The mouse position; shared with the release.
     place: Arc<Mutex<(f64, f64)>>,
     drags: Events,
-    /// What is being dragged.
+    /// The data being dragged.
     data: Option<DragData>,
     is_entered: bool,
-    /// Releases the button where the mouse is.
+    /// Releases the button at the mouse position.
     pressed: ArmedState,
     /// Ends the interception of drags.
     intercepted: ArmedState,
 }
 
 impl Action<'_> {
-    /// Moves the mouse, with the button that is down.
+    /// Moves the mouse, with the held button.
     pub(crate) async fn move_mouse(&mut self, to: (f64, f64)) -> Result<()> {
         self.observation.mouse = None;
         let Some(mut held) = self.observation.held.take() else {
@@ -71,11 +71,11 @@ impl Action<'_> {
         Ok(())
     }
 
-    /// Presses a button where the mouse is, and leaves it down.
+    /// Presses a button at the mouse position and leaves it down.
     pub(crate) async fn press_button(&mut self, button: Button) -> Result<()> {
         if self.observation.held.is_some() {
             return Err(Error::new(Code::CommandInvalid)
-                .message("a button of the mouse is down already: release it with `mouse up`"));
+                .message("a mouse button is down already: release it with `mouse up`"));
         }
         let (x, y) = self.mouse_place()?;
         let channel = self.tab.channel.clone();
@@ -100,11 +100,11 @@ impl Action<'_> {
         Ok(())
     }
 
-    /// Releases the button that is down. What is being dragged is dropped.
+    /// Releases the held button and drops what is being dragged.
     pub(crate) async fn release_button(&mut self) -> Result<()> {
         let Some(held) = self.observation.held.take() else {
             return Err(Error::new(Code::CommandInvalid)
-                .message("no button of the mouse is down: press it with `mouse down`"));
+                .message("no mouse button is down: press one with `mouse down`"));
         };
         let place = *held.place.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(data) = &held.data {
@@ -117,19 +117,19 @@ impl Action<'_> {
         Ok(())
     }
 
-    /// Releases a button that was left down by `mouse down`, before the mouse is used otherwise.
+    /// Releases a button held by `mouse down`, before another mouse action.
     pub(crate) fn drop_held(&mut self) {
         if let Some(held) = self.observation.held.take() {
             if let Some(data) = &held.data {
                 let place = *held.place.lock().unwrap_or_else(PoisonError::into_inner);
                 self.tab.channel.post(&drag_event("dragCancel", place, data));
             }
-            let message = "the button that `mouse down` had left down was released first";
+            let message = "the button held by `mouse down` was released first";
             self.progress.notes.push(Note::new("button-released", message));
         }
     }
 
-    /// Turns the wheel where the mouse is, or else in the middle of the view.
+    /// Turns the wheel at the mouse position, or in the middle of the viewport.
     pub(crate) async fn turn_wheel(&mut self, (across, down): (f64, f64)) -> Result<()> {
         let (x, y) = match self.observation.pointer {
             Some(place) => place,
@@ -143,7 +143,7 @@ impl Action<'_> {
         self.send(DispatchMouseEvent { delta_x, delta_y, ..at("mouseWheel", x, y) }).await
     }
 
-    /// Presses a button at a spot, holds it for a time and releases it.
+    /// Presses a button at a point, holds it and releases it.
     pub(crate) async fn hold(
         &mut self,
         point: &ActionPoint,
@@ -171,7 +171,7 @@ impl Action<'_> {
             }
             let pause = (end - now).min(HOLD_TICK);
             _ = tokio::time::timeout(pause, state.changed()).await;
-            // The guard is held on a lease.
+            // The guard expires unless it is renewed.
             _ = self.ask::<bool>(point, "agbrowse.renewLease()").await;
         }
         self.send(event("mouseReleased")).await?;
@@ -182,13 +182,14 @@ impl Action<'_> {
 
     fn mouse_place(&self) -> Result<(f64, f64)> {
         self.observation.pointer.ok_or_else(|| {
-            Error::new(Code::CommandInvalid)
-                .message("the mouse is nowhere yet: name a target, or move it with `mouse move`")
+            Error::new(Code::CommandInvalid).message(
+                "the mouse has no position yet: name a target, or move it with `mouse move`",
+            )
         })
     }
 }
 
-/// How often the guard is renewed while a button is held.
+/// Interval of the guard's renewal while a button is held.
 const HOLD_TICK: Duration = Duration::from_millis(500);
 
 fn button_event(kind: &str, button: Button, (x, y): (f64, f64)) -> DispatchMouseEvent {

@@ -1,4 +1,4 @@
-//! The mouse. Events are sent one after the other without waiting in between: each answer costs a frame.
+//! Mouse input. Events are sent in a row without waiting: each response costs a frame.
 
 use super::armed::ArmedState;
 use super::{Action, ActionPoint};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// A button of the mouse.
+/// A mouse button.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
 )]
@@ -47,7 +47,7 @@ impl Button {
     }
 }
 
-/// A key that is held down while something else is done.
+/// A modifier key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the words say it")]
@@ -57,7 +57,7 @@ pub enum Modifier {
     #[value(alias = "ctrl")]
     #[serde(alias = "ctrl", alias = "Control")]
     Control,
-    /// `meta` on a Mac, `control` elsewhere.
+    /// `meta` on macOS, `control` elsewhere.
     #[serde(alias = "ControlOrMeta")]
     ControlOrMeta,
     #[value(alias = "cmd")]
@@ -79,25 +79,25 @@ impl Modifier {
     }
 }
 
-/// The bits of several.
+/// The bits of several modifiers.
 pub(crate) fn bits(modifiers: &[Modifier]) -> i64 {
     modifiers.iter().fold(0, |bits, modifier| bits | modifier.bit())
 }
 
-/// How to click.
+/// Button, count, modifiers and hold time of a click.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClickSpec {
     pub(crate) button: Button,
     pub(crate) count: u8,
     pub(crate) modifiers: i64,
-    /// How long the button stays down.
+    /// Time between press and release.
     pub(crate) hold: Option<Duration>,
 }
 
-/// Keys that have a link open in another tab or window: control, meta and shift.
+/// Modifiers that open a link in another tab or window: control, meta and shift.
 const ELSEWHERE: i64 = 2 | 4 | 8;
 
-/// For as long as it lives, a tab that comes from nowhere comes from this one.
+/// While it lives, new tabs without an opener are attributed to this tab.
 pub(super) struct PopupAttribution<'t>(&'t Tab);
 
 impl<'t> PopupAttribution<'t> {
@@ -114,26 +114,26 @@ impl Drop for PopupAttribution<'_> {
     }
 }
 
-/// How many pixels lie between two moves of a drag at most, as long as there are not more than [`MOST_STEPS`].
+/// Maximum distance of two moves of a drag in pixels, up to [`MOST_STEPS`] moves.
 const STRIDE: f64 = 40.0;
 const LEAST_STEPS: u32 = 6;
 const MOST_STEPS: u32 = 20;
 
-/// How far the mouse moves at first, so that browser and page know that it drags.
+/// First move of a drag, in pixels, so that browser and page detect it.
 const THRESHOLD: f64 = 6.0;
 
-/// How long a page may take to say that it lets something be dragged.
+/// Wait for the page to start a drag.
 const DRAG: Duration = Duration::from_millis(150);
 
 impl Action<'_> {
-    /// Moves the mouse to a spot.
+    /// Moves the mouse to a point.
     pub(crate) async fn hover(&mut self, point: &ActionPoint) -> Result<()> {
         self.move_mouse((point.x, point.y)).await?;
         self.mark_dispatched();
         Ok(())
     }
 
-    /// Presses and releases a button at a spot. The answers to come say when the page has taken it in.
+    /// Presses and releases a button at a point. The pending replies resolve when the page has processed the events.
     pub(crate) fn click(
         &mut self,
         point: &ActionPoint,
@@ -142,7 +142,7 @@ impl Action<'_> {
         let ClickSpec { button, count, modifiers, .. } = press;
         let modifiers = Some(modifiers).filter(|bits| *bits != 0);
         let mut sent = Vec::new();
-        // A mouse that is there already does not move.
+        // A mouse that is already there does not move.
         let here = Some((self.tab.state.borrow().loader.clone(), point.x, point.y));
         if self.observation.mouse != here || self.live.options.headed {
             let moved = DispatchMouseEvent { modifiers, ..at("mouseMoved", point.x, point.y) };
@@ -167,7 +167,7 @@ impl Action<'_> {
         Ok(sent)
     }
 
-    /// Drags from one spot to another. Where the page lets data be dragged, the data goes along.
+    /// Drags from one point to another, with the data if the page starts a native drag.
     pub(crate) async fn drag(&mut self, from: &ActionPoint, to: (f64, f64)) -> Result<bool> {
         self.drop_held();
         let channel = self.tab.channel.clone();
@@ -194,7 +194,7 @@ impl Action<'_> {
             (from.x + across * share, from.y + down * share)
         };
         self.send(at("mouseMoved", from.x, from.y)).await?;
-        // A drag that is cut off ends where it began: released anywhere else, it would drop what it holds there.
+        // An interrupted drag ends where it began: released anywhere else, it would drop its data there.
         let (post, (x, y)) = (channel.clone(), (from.x, from.y));
         let pressed = ArmedState::new(move || {
             post.post(&left("mouseMoved", x, y, 1));
@@ -202,7 +202,7 @@ impl Action<'_> {
         });
         self.send(left("mousePressed", x, y, 1)).await?;
         self.frames(from).await;
-        // On the way to the end: who draws or slides must not be led astray.
+        // Towards the end: pages that draw or slide follow every move.
         let begin = if distance > 0.0 { (THRESHOLD / distance).min(1.0) } else { 0.0 };
         self.send(left("mouseMoved", from.x + across * begin, from.y + down * begin, 1)).await?;
         let (x, y) = place(1);
@@ -220,7 +220,7 @@ impl Action<'_> {
         });
         let is_data = data.is_some();
         self.frames(from).await;
-        // Every move is answered before the next one: what is sent at once reaches the page as one.
+        // Each move is acknowledged before the next one: moves sent together reach the page as one.
         for step in 2..=count {
             let (x, y) = place(step);
             match &data {
@@ -231,7 +231,7 @@ impl Action<'_> {
                 None => self.send(left("mouseMoved", x, y, 1)).await?,
             }
         }
-        // Pages follow the mouse in the next frame or with a timer, and move things to make room.
+        // Pages react in the next frame or with a timer, and move elements to make room.
         self.rest(from).await;
         match &data {
             Some(data) => {
@@ -253,14 +253,14 @@ impl Action<'_> {
         Ok(is_data)
     }
 
-    /// Sends an event of the mouse and waits until the page has taken it in.
+    /// Sends a mouse event and waits until the page has processed it.
     pub(super) async fn send(&self, event: DispatchMouseEvent) -> Result<()> {
         let sent = self.mouse(&event)?;
         self.await_input_acks(vec![sent]).await;
         Ok(())
     }
 
-    /// Sends an event of a drag with data and waits until the page has taken it in.
+    /// Sends a drag event with data and waits until the page has processed it.
     pub(super) async fn send_drag(
         &self,
         kind: &str,
@@ -273,12 +273,12 @@ impl Action<'_> {
         Ok(())
     }
 
-    /// Lets the page run what it does in its next two frames.
+    /// Waits for the page's next two frames.
     async fn frames(&self, point: &ActionPoint) {
         _ = self.run_in::<bool>(point, "agbrowse.nextTwoFrames", "").await;
     }
 
-    /// Lets the page finish what it does about the mouse being where it is.
+    /// Waits until the page has reacted to the mouse position.
     async fn rest(&self, point: &ActionPoint) {
         _ = self.run_in::<bool>(point, "agbrowse.waitForQuietDom", "").await;
     }
@@ -287,7 +287,7 @@ impl Action<'_> {
         self.tab.channel.start(event).map_err(|error| self.tab.explain(error))
     }
 
-    /// Waits until the page has taken in what was sent, unless a dialog or its end comes first.
+    /// Waits until the page has processed the input, unless a dialog, its end or a navigation comes first.
     pub(super) async fn await_input_acks<M: Method>(&self, sent: Vec<Reply<M>>) {
         let mut state = self.tab.state.subscribe();
         let all = async {
@@ -297,7 +297,7 @@ impl Action<'_> {
                 }
             }
         };
-        let loader = &self.before.state.loader;
+        let loader = &self.baseline.state.loader;
         tokio::select! {
             biased;
             () = all => {}

@@ -1,4 +1,4 @@
-//! The receipt of an action: what was done to what, and what came of it.
+//! The receipt of an action: target, strategy, effect, changes, delta.
 
 use crate::chromium::activity::PageEvent;
 use crate::command::VerbReply;
@@ -6,121 +6,121 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What was done, to what, and what came of it.
+/// The receipt of an action: its target, effect, changes and delta.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Receipt {
-    /// What was done.
+    /// The verb.
     pub action: String,
-    /// What it was done to; absent where it was done to the page.
+    /// The target element; absent if the action is on the page.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub target: Option<ReceiptTarget>,
-    /// How that was found: `ref`, `css`, `role`, `text` …
+    /// The strategy that found it: `ref`, `css`, `role`, `text` …
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub strategy: Option<String>,
-    /// Everything that was tried to find it.
+    /// The strategies tried.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub attempts: Vec<Attempt>,
-    /// Whether it was done. False when it was so already.
+    /// Input was sent to the browser. False if there was nothing to do.
     pub dispatched: bool,
-    /// When it was handed to the browser, in milliseconds from the start of the command.
+    /// Time of the dispatch, in milliseconds since the start of the command.
     pub dispatched_ms: f64,
-    /// How the page came to rest.
+    /// How the page settled.
     pub settled: Settled,
-    /// What came of it.
+    /// The effect.
     pub effect: Effect,
-    /// What that was: `content`, `value`, `focus`, `scroll`, `address`, `requests`, `tab`, `chooser`, `toggle`,
+    /// The kinds of changes: `content`, `value`, `focus`, `scroll`, `address`, `requests`, `tab`, `chooser`, `toggle`,
     /// `selection`, `media`, `clipboard`, `storage`, `socket`, `worker`, `canvas`, `frame`, `other-tab`.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub changes: Vec<String>,
-    /// For how many milliseconds an effect was watched for, when there was none.
+    /// Duration of the watch for an effect in milliseconds, if there was none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub watched_ms: Option<u64>,
-    /// Why it was blocked: the fields that keep their form from being sent, or that the click did not arrive.
+    /// The reasons for a blocked action: invalid fields of the form, or a click that did not arrive.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub blocked: Vec<Blocker>,
-    /// What is different on the page, in the lines of a snapshot.
+    /// The changed lines of the snapshot.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub delta: String,
-    /// What else happened meanwhile.
+    /// Page events meanwhile.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub events: Vec<PageEvent>,
-    /// What came out of it: the options that were chosen, the file that was saved, how far it went.
+    /// The resulting value: the chosen options, the saved file, the distance scrolled.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub value: Option<String>,
 }
 
-/// An element that something was done to.
+/// The target element of an action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReceiptTarget {
     /// Its ref.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none", default)]
     pub ref_name: Option<String>,
-    /// What it is.
+    /// Its role.
     pub role: String,
-    /// What it is called.
+    /// Its accessible name.
     pub name: String,
 }
 
 /// A reason why an action was blocked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Blocker {
-    /// The field whose value the browser does not accept; absent when it is about the element that was clicked.
+    /// The invalid field; absent if the reason concerns the clicked element.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub field: Option<ReceiptTarget>,
-    /// What is wrong, in our words: `is required`.
+    /// The reason, such as `is required`.
     pub reason: String,
-    /// What the browser tells a person, or the page.
+    /// The validation message of the browser or the page.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub message: Option<String>,
 }
 
-/// One way of finding an element, and whether it worked.
+/// An attempt to find an element by one strategy.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
     /// `ref`, `css`, `role`, `text` …
     pub strategy: String,
-    /// What was looked for.
+    /// The target.
     pub target: String,
-    /// `found`, or the error's code.
+    /// `found`, or the error code.
     pub outcome: String,
-    /// How long it took.
+    /// Its duration.
     pub ms: u64,
 }
 
-/// How the page came to rest.
+/// How the page settled.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Settled {
-    /// `quiet`: nothing more happens. `requests`: what was asked of servers was answered. `navigation`: another page
-    /// is there. `dialog`: the page waits for an answer. `capped`: it still went on when the time was up. `gone`: the
-    /// page is not there any more.
+    /// `quiet`: nothing more happens. `requests`: the requests have their responses. `navigation`: another page is
+    /// there. `dialog`: the page waits for an answer. `capped`: still active at the timeout. `gone`: the page does not
+    /// exist any more.
     pub how: String,
-    /// How long that took.
+    /// The time it took.
     pub ms: u64,
 }
 
-/// What came of an action.
+/// The effect of an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
-    /// The page is different.
+    /// The page changed.
     Changed,
-    /// Nothing.
+    /// No effect.
     None,
-    /// Another page, or another address.
+    /// Another page, or another URL.
     Navigated,
-    /// A dialog that waits for an answer.
+    /// A dialog opened and waits for an answer.
     Dialog,
-    /// A file.
+    /// A download.
     Download,
-    /// Nothing: the browser did not accept the values of a form, or a click did not arrive.
+    /// No effect: constraint validation prevented the submission of a form, or a click did not arrive.
     Blocked,
-    /// Nobody knows: the page died or does not answer.
+    /// Unknown: the page crashed or does not respond.
     Unknown,
 }
 
 impl Receipt {
-    /// That there was no effect, and how long one was watched for.
+    /// `no effect`, with the duration of the watch for one.
     pub fn no_effect(&self) -> String {
         match self.watched_ms {
             Some(ms) => format!("no effect seen in {ms} ms"),
@@ -128,10 +128,10 @@ impl Receipt {
         }
     }
 
-    /// What came out of it, as it is printed: in quotes where it may be the page's text.
+    /// The value as printed: quoted if it may be page text.
     pub fn value_text(&self) -> Option<String> {
         self.value.as_ref().map(|value| match &*self.action {
-            // These have no word of the page's in it, or only quoted ones.
+            // Free of page text, or with quotes already.
             "fill-form" | "press" | "scroll" | "upload" => value.clone(),
             _ => page::text::quoted(value),
         })
@@ -139,7 +139,7 @@ impl Receipt {
 }
 
 impl Effect {
-    /// Its spelling.
+    /// The effect as a word.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Changed => "changed",
@@ -152,7 +152,7 @@ impl Effect {
         }
     }
 
-    /// The same as people read it.
+    /// The effect as printed.
     pub(crate) fn words(self) -> &'static str {
         if self == Self::None { "no effect" } else { self.as_str() }
     }
@@ -186,7 +186,7 @@ impl fmt::Display for ReceiptTarget {
     }
 }
 
-/// The field, what is wrong with it, what a person is told, its ref.
+/// The field, the reason, the validation message, the ref.
 impl fmt::Display for Blocker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(field) = &self.field {

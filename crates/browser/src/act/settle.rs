@@ -1,7 +1,7 @@
-//! After an action: waiting for its consequences, and telling them.
+//! Settling after an action: the wait for its effects, and the receipt.
 //!
-//! Nothing here waits for a while. The page is asked until it has no more to do; requests and departures that the
-//! action caused are waited for; only an action without any consequence so far is given a moment to have one.
+//! There is no fixed wait. The page is asked until it has no more to do; requests and navigations that the action
+//! caused are awaited; only an action without any effect so far is watched for a while.
 
 use super::blocked::BlockingField;
 use super::receipt::{Effect, Receipt, Settled};
@@ -22,52 +22,53 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-/// How long consequences are waited for.
+/// Default timeout of settling.
 const CAP: Duration = Duration::from_secs(1);
 
-/// How long an action without any sign of a consequence is watched for one.
+/// Duration of the watch for an effect when there is no sign of one.
 pub(super) const WATCH: Duration = Duration::from_millis(600);
 
-/// How long an action that had consequences elsewhere may take to have one in the page.
-pub(super) const SIGN: Duration = Duration::from_millis(100);
+/// Duration of the watch for an effect in the page when there were effects outside of it.
+pub(super) const SHORT_WATCH: Duration = Duration::from_millis(100);
 
-/// How long a page may take to make something of an answer.
-const STIR: Duration = Duration::from_millis(50);
+/// Wait for a page to react to a response.
+const RESPONSE_EFFECT: Duration = Duration::from_millis(50);
 
-/// How much longer than asked for a page may take to answer.
+/// Additional time for a page to respond, beyond its own timeout.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// How long a look at another page may take.
-const LOOK: Duration = Duration::from_millis(300);
+/// Timeout of an observation of another page.
+const OBSERVATION: Duration = Duration::from_millis(300);
 
-/// How long a look at what is different may take.
+/// Timeout of the observation for the delta.
 const DELTA: Duration = Duration::from_secs(5);
 
-/// How many lines of a delta are told.
-const MOST_LINES: usize = 40;
+/// Maximum lines of a delta.
+const MAX_LINES: usize = 40;
 
-/// What to see to after an action.
+/// Settling and receipt options of an action.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SettleArgs {
-    /// Fail unless this comes of it: `changed`, `navigated`, `dialog`, `download`, or a text that is then on the page.
-    #[arg(long, value_name = "WHAT")]
+    /// Fail unless the action has this effect: `changed`, `navigated`, `dialog`, `download`, or a text that appears on
+    /// the page.
+    #[arg(long, value_name = "EFFECT")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expect: Option<Expect>,
-    /// How long to wait for the consequences at most, in milliseconds [default: 1000].
+    /// Settle timeout in milliseconds [default: 1000].
     #[arg(long = "settle", value_name = "MS")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub settle_ms: Option<u64>,
-    /// Do not tell what is different on the page.
+    /// Omit the delta from the receipt.
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub no_delta: bool,
 }
 
-/// What is expected of an action.
+/// The expected effect of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// An effect of this kind.
+    /// An effect kind.
     Effect(Effect),
     /// A text on the page.
     Text(String),
@@ -124,7 +125,7 @@ impl JsonSchema for Expect {
     }
 }
 
-/// What the document says has come of it.
+/// The effects that the target's document reports.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Effects {
@@ -138,48 +139,48 @@ pub(crate) struct Effects {
     toggled: bool,
     moved: bool,
     selected: bool,
-    /// Changes besides the place of the element.
+    /// Mutations other than moves of the element.
     other_mutations: u32,
-    /// Scripts have something under way because of it.
+    /// Scripts have timers or other work pending because of the action.
     pub(super) is_scheduled: bool,
-    /// Files that were asked for.
+    /// Number of requested downloads.
     downloads: u32,
-    /// A player was started, stopped or set.
+    /// A media element was started, stopped or set.
     media: bool,
     copied: bool,
     /// Cookies were set.
     stored: bool,
-    /// Something else is drawn on a canvas.
+    /// A canvas was redrawn.
     drawn: bool,
-    /// The fields that keep their form from being sent.
+    /// The invalid fields that prevent the submission of their form.
     pub(super) blocking: Vec<BlockingField>,
-    /// Why an element that was pressed got no click.
+    /// The reason why a pressed element got no click event.
     pub(super) missing_click: String,
-    /// When its events were listened to, from and to, in ms since 1970.
+    /// Start and end times of its event dispatches, in ms since 1970.
     pub(super) spans: Vec<f64>,
-    /// When it was begun and when it was done, in ms since 1970.
+    /// Start and end of the action, in ms since 1970.
     pub(super) begun_at: f64,
     pub(super) done_at: f64,
-    /// Another frame of the page has changed.
+    /// Another frame of the page changed.
     #[serde(skip)]
     in_frame: bool,
-    /// Another tab has changed.
+    /// Another tab changed.
     #[serde(skip)]
     in_tab: bool,
-    /// For how long a consequence was watched for.
+    /// Duration of the watch for an effect.
     #[serde(skip)]
     watched: Option<u64>,
-    /// The mouse is over something that rules show other things for.
+    /// The mouse is over an element with `:hover` rules.
     is_hovering: bool,
-    /// And they show something.
+    /// And those rules changed the visible page.
     #[serde(skip)]
     is_uncovered: bool,
     pub(crate) is_quiet: bool,
-    /// State of the control that was clicked through its label or its content, if it has one.
+    /// State of the control that was clicked through its label or content, if it has one.
     pub(crate) is_checked: Option<bool>,
-    /// Addresses for other programs, which were not opened.
+    /// URLs with an external protocol handler that were not opened.
     blocked_links: Vec<String>,
-    /// What the page looks like then.
+    /// The inline report of the settled page.
     report: Option<cdp::LossyString>,
 }
 
@@ -194,7 +195,7 @@ impl Effects {
             && !(is_changed || left_page)
     }
 
-    /// Adds what another document says.
+    /// Merges the effects of another document.
     fn add(&mut self, other: &Self) {
         self.mutations += other.mutations;
         self.other_mutations += other.other_mutations;
@@ -217,7 +218,7 @@ impl Effects {
     }
 }
 
-/// What was done, for the receipt.
+/// The facts of a receipt that the verb knows.
 pub(crate) struct ReceiptDraft<'d> {
     pub(crate) verb: &'d str,
     pub(crate) point: Option<ActionPoint>,
@@ -225,31 +226,31 @@ pub(crate) struct ReceiptDraft<'d> {
     pub(crate) value: Option<String>,
 }
 
-/// What ends the wait for the page's own answer.
+/// The end of the wait for the document's reply.
 enum SettleReply {
-    Said(Box<Effects>),
-    /// Its document is on the way out, or gone.
-    Left,
-    /// It does not answer.
-    Silent,
+    Effects(Box<Effects>),
+    /// The document is being unloaded, or gone.
+    DocumentGone,
+    /// No response.
+    TimedOut,
     /// A dialog, a crash, a closed tab, another document.
-    Broken,
+    Interrupted,
 }
 
 impl Action<'_> {
-    /// Waits for the consequences and writes the receipt.
+    /// Settles and builds the receipt.
     pub(crate) async fn finish(&mut self, draft: ReceiptDraft<'_>) -> Result<Receipt> {
-        let came = self.settle(draft.after).await;
-        self.write(draft, came).await
+        let effects = self.settle(draft.after).await;
+        self.build_receipt(draft, effects).await
     }
 
-    /// The receipt of something that was so already.
+    /// The receipt of an action that had nothing to do.
     pub(crate) async fn nothing_to_do(&mut self, draft: ReceiptDraft<'_>) -> Receipt {
         self.release_guard();
         Receipt {
             action: draft.verb.to_owned(),
             strategy: draft.point.as_ref().map(|point| point.strategy.to_owned()),
-            target: draft.point.map(|point| point.hit),
+            target: draft.point.map(|point| point.target),
             attempts: std::mem::take(&mut self.attempts),
             dispatched: false,
             dispatched_ms: 0.0,
@@ -259,18 +260,18 @@ impl Action<'_> {
             watched_ms: None,
             blocked: Vec::new(),
             delta: String::new(),
-            events: self.tab.activity.take_untold(),
+            events: self.tab.activity.take_events(),
             value: draft.value,
         }
     }
 
-    /// Waits until nothing more comes of what was done. What has come is told by the guard's documents, which are then
-    /// let go.
+    /// Waits until the action has no further effects, collects them from the guarded documents, and releases the
+    /// guards.
     pub(crate) async fn settle(&mut self, after: &SettleArgs) -> (Effects, Settled) {
         self.settle_clicks(after, 0, Vec::new()).await
     }
 
-    /// The same for clicks that are on their way: so many, and the answers that say when they were taken in.
+    /// The same for clicks in transit: their number, and the pending input acknowledgements.
     pub(crate) async fn settle_clicks(
         &mut self,
         after: &SettleArgs,
@@ -281,43 +282,43 @@ impl Action<'_> {
         self.acted_in = self.documents.first().cloned();
         let main = self
             .observation
-            .looking(self.tab)
+            .inline_options(self.tab)
             .filter(|_| !after.no_delta && after.expect.is_none());
-        self.looking = main.filter(|_| self.documents.len() == 1);
+        self.inline_options = main.filter(|_| self.documents.len() == 1);
         let cap = after.settle_ms.map_or(CAP, Duration::from_millis);
         let end = self.progress.deadline.at_most(cap);
         let mut how = "quiet";
-        let mut came = Effects::default();
+        let mut effects = Effects::default();
         let mut blocked_links = Vec::new();
         let mut watched = None;
         let mut in_frame = false;
         self.quiet_at = None;
-        self.is_heard = true;
+        self.has_listeners = true;
         let is_click = count > 0;
         loop {
-            // Each is told once.
-            blocked_links.append(&mut came.blocked_links);
+            // Each is reported once.
+            blocked_links.append(&mut effects.blocked_links);
             match self.poll_settle(end, count).await {
-                // It is not known yet what became of them.
-                SettleReply::Said(said)
-                    if (said.hits == 0 || said.releases < count) && !sent.is_empty() =>
+                // Their outcome is not known yet.
+                SettleReply::Effects(reply)
+                    if (reply.hits == 0 || reply.releases < count) && !sent.is_empty() =>
                 {
                     self.await_input_acks(std::mem::take(&mut sent)).await;
-                    // A release that the document has not seen by now goes elsewhere.
+                    // A mouse up that the document has not seen by now goes elsewhere.
                     count = 0;
-                    came = *said;
+                    effects = *reply;
                     continue;
                 }
-                SettleReply::Said(said) => {
-                    came = Effects { in_frame, ..*said };
+                SettleReply::Effects(reply) => {
+                    effects = Effects { in_frame, ..*reply };
                     self.quiet_at.get_or_insert_with(Instant::now);
                 }
-                SettleReply::Left => {}
-                SettleReply::Silent => {
+                SettleReply::DocumentGone => {}
+                SettleReply::TimedOut => {
                     how = "capped";
                     break;
                 }
-                SettleReply::Broken => {
+                SettleReply::Interrupted => {
                     how = self.interrupted_by(end).await;
                     break;
                 }
@@ -326,112 +327,118 @@ impl Action<'_> {
                 how = "capped";
                 break;
             }
-            self.live.activity_is_current().await;
-            let mark = self.tab.activity.mark();
-            if mark.departures > self.before.mark.departures {
+            self.live.sync_activity().await;
+            let cursor = self.tab.activity.cursor();
+            if cursor.departures > self.baseline.cursor.departures {
                 how = self.await_navigation(end).await;
                 if how != "stayed" {
                     break;
                 }
                 how = "quiet";
-                if mark.downloaded > self.before.mark.downloaded || !came.is_quiet {
+                if cursor.downloaded > self.baseline.cursor.downloaded || !effects.is_quiet {
                     break;
                 }
-                // It thought better of it: a download, or an address that answers with nothing.
-                self.before.mark.departures = self.tab.activity.mark().departures;
+                // The navigation was abandoned: a download, or a response without content.
+                self.baseline.cursor.departures = self.tab.activity.cursor().departures;
                 continue;
             }
-            if self.tab.activity.open_since(self.before.mark) > 0 {
-                self.answered(end).await;
+            if self.tab.activity.open_since(self.baseline.cursor) > 0 {
+                self.await_responses(end).await;
                 how = "requests";
-                // What a page makes of an answer comes a moment after it.
-                let stir = end.at_most(STIR);
-                let is_caused = self.signs(&came).iter().any(|it| it.is_asked());
-                let arguments = format!("{}, {is_caused}", millis(stir.left()));
-                self.wait_inside("agbrowse.nextChange", &arguments, stir).await;
+                // A page reacts to a response a moment later.
+                let limit = end.at_most(RESPONSE_EFFECT);
+                let is_caused = self.outside_effects(&effects).iter().any(|it| it.is_request());
+                let arguments = format!("{}, {is_caused}", millis(limit.left()));
+                self.wait_in_document("agbrowse.nextChange", &arguments, limit).await;
                 continue;
             }
-            let is_same = ActivityCursor { asked: mark.asked, ..self.before.mark } == mark;
-            let is_nothing =
-                came.is_nothing() && blocked_links.is_empty() && came.missed.is_empty() && is_same;
-            if came.downloads > 0 && mark.downloaded == self.before.mark.downloaded {
-                self.download_begun(end).await;
+            let is_same =
+                ActivityCursor { request_count: cursor.request_count, ..self.baseline.cursor }
+                    == cursor;
+            let is_nothing = effects.is_nothing()
+                && blocked_links.is_empty()
+                && effects.missed.is_empty()
+                && is_same;
+            if effects.downloads > 0 && cursor.downloaded == self.baseline.cursor.downloaded {
+                self.await_download_start(end).await;
             }
             if is_nothing && watched.is_none() {
-                // What rules show for the mouse changes nothing in the document.
-                if came.is_hovering && self.looks_different().await {
-                    came.is_uncovered = true;
+                // `:hover` rules change nothing in the document.
+                if effects.is_hovering && self.is_visibly_changed().await {
+                    effects.is_uncovered = true;
                     break;
                 }
-                self.is_heard = self.hears().await;
-                let has_signs = came.selected || !self.signs(&came).is_empty();
-                // Who expects something waits for it.
+                self.has_listeners = self.has_input_listeners().await;
+                let has_outside_effects =
+                    effects.selected || !self.outside_effects(&effects).is_empty();
+                // An expected effect is waited for.
                 let span = match after.expect {
-                    Some(_) if !came.selected => self.patience(),
-                    _ if has_signs => SIGN.min(end.left()),
+                    Some(_) if !effects.selected => self.patience(),
+                    _ if has_outside_effects => SHORT_WATCH.min(end.left()),
                     _ => self.watch.min(end.left()),
                 };
                 watched = Some(millis(span));
                 in_frame =
-                    self.await_first_effect(&came, self.progress.deadline.at_most(span)).await;
+                    self.await_first_effect(&effects, self.progress.deadline.at_most(span)).await;
                 continue;
             }
             break;
         }
-        if came.moved {
-            self.address_known().await;
+        if effects.moved {
+            self.await_url().await;
         }
         let others = self.stop_watching().await;
         for other in &others {
-            came.add(other);
+            effects.add(other);
         }
-        came.blocked_links.splice(..0, blocked_links);
+        effects.blocked_links.splice(..0, blocked_links);
         if !is_click {
-            came.missing_click.clear();
+            effects.missing_click.clear();
         }
-        if came.is_nothing() && how == "quiet" && self.signs(&came).is_empty() {
-            came.in_tab = self.changed_beside(&came).await;
+        if effects.is_nothing() && how == "quiet" && self.outside_effects(&effects).is_empty() {
+            effects.in_tab = self.has_changed_other_tab(&effects).await;
         }
-        came.watched = watched.or_else(|| Some(millis(begun.elapsed())));
-        (came, Settled { how: how.into(), ms: millis(begun.elapsed()) })
+        effects.watched = watched.or_else(|| Some(millis(begun.elapsed())));
+        (effects, Settled { how: how.into(), ms: millis(begun.elapsed()) })
     }
 
-    /// Waits until the browser says which address the document moved on to.
-    async fn address_known(&self) {
+    /// Waits until the browser reports the URL of a same-document navigation.
+    async fn await_url(&self) {
         let mut state = self.tab.state.subscribe();
-        let before = &self.before.state;
-        let is_known = |state: &TabState| state.url != before.url || state.loader != before.loader;
+        let baseline = &self.baseline.state;
+        let is_known =
+            |state: &TabState| state.url != baseline.url || state.loader != baseline.loader;
         let limit = self.progress.deadline.at_most(GRACE);
         _ = tokio::time::timeout_at(limit.at(), state.wait_for(is_known)).await;
     }
 
-    /// What the document says when it has nothing more to do.
+    /// The document's effects once it is quiet.
     async fn poll_settle(&self, end: Deadline, clicks: u8) -> SettleReply {
         let Some(world) =
             self.documents.first().and_then(|document| self.observation.world_of(document))
         else {
-            return SettleReply::Left;
+            return SettleReply::DocumentGone;
         };
-        let look = self.looking.clone().unwrap_or_else(|| "null".into());
-        let ms = format!("{}, {clicks}, {look}", millis(end.left()));
+        let observe_options = self.inline_options.clone().unwrap_or_else(|| "null".into());
+        let ms = format!("{}, {clicks}, {observe_options}", millis(end.left()));
         let ask = world.run::<Effects>("agbrowse.settle", &ms, Deadline::after(end.left() + GRACE));
         let mut state = self.tab.state.subscribe();
         tokio::select! {
             biased;
-            _ = state.wait_for(|state| self.is_broken(state)) => SettleReply::Broken,
-            said = ask => match said {
-                Ok(came) => SettleReply::Said(Box::new(came)),
-                Err(ObserveError::Wire(cdp::Error::Timeout { .. })) => SettleReply::Silent,
-                Err(_) => SettleReply::Left,
+            _ = state.wait_for(|state| self.is_interrupted(state)) => SettleReply::Interrupted,
+            reply = ask => match reply {
+                Ok(effects) => SettleReply::Effects(Box::new(effects)),
+                Err(ObserveError::Wire(cdp::Error::Timeout { .. })) => SettleReply::TimedOut,
+                Err(_) => SettleReply::DocumentGone,
             },
         }
     }
 
-    fn is_broken(&self, state: &TabState) -> bool {
-        state.dialog.is_some() || state.end.is_some() || state.loader != self.before.state.loader
+    fn is_interrupted(&self, state: &TabState) -> bool {
+        state.dialog.is_some() || state.end.is_some() || state.loader != self.baseline.state.loader
     }
 
-    /// Something ended the page as it was: waits for the one that comes.
+    /// Handles the end of the page: waits for the next one, if there is one.
     async fn interrupted_by(&self, end: Deadline) -> &'static str {
         let state = self.tab.state.borrow().clone();
         if state.dialog.is_some() {
@@ -440,10 +447,10 @@ impl Action<'_> {
         if state.end.is_some() {
             return "gone";
         }
-        self.arrival(end).await
+        self.await_dom_ready(end).await
     }
 
-    async fn arrival(&self, end: Deadline) -> &'static str {
+    async fn await_dom_ready(&self, end: Deadline) -> &'static str {
         let mut state = self.tab.state.subscribe();
         let there = |state: &TabState| {
             state.dialog.is_some() || state.end.is_some() || state.phase >= Phase::DomReady
@@ -456,17 +463,18 @@ impl Action<'_> {
         }
     }
 
-    /// The page set out for another one: waits until that is there, or it turns out that it stays.
+    /// Waits for a pending navigation to commit, or to be abandoned.
     async fn await_navigation(&self, end: Deadline) -> &'static str {
         let mut state = self.tab.state.subscribe();
         let mut changed = self.tab.activity.changed.subscribe();
         loop {
             let now = state.borrow_and_update().clone();
-            if self.is_broken(&now) {
+            if self.is_interrupted(&now) {
                 return self.interrupted_by(end).await;
             }
-            let mark = self.tab.activity.mark();
-            if mark.downloaded > self.before.mark.downloaded || now.steps > self.before.state.steps
+            let cursor = self.tab.activity.cursor();
+            if cursor.downloaded > self.baseline.cursor.downloaded
+                || now.steps > self.baseline.state.steps
             {
                 return "stayed";
             }
@@ -478,12 +486,12 @@ impl Action<'_> {
         }
     }
 
-    /// Waits until what was asked of servers is answered.
-    async fn answered(&self, end: Deadline) {
+    /// Waits until the pending requests have their responses.
+    async fn await_responses(&self, end: Deadline) {
         let mut changed = self.tab.activity.changed.subscribe();
         let mut state = self.tab.state.subscribe();
-        while self.tab.activity.open_since(self.before.mark) > 0 {
-            if self.is_broken(&state.borrow_and_update()) {
+        while self.tab.activity.open_since(self.baseline.cursor) > 0 {
+            if self.is_interrupted(&state.borrow_and_update()) {
                 return;
             }
             tokio::select! {
@@ -494,8 +502,8 @@ impl Action<'_> {
         }
     }
 
-    /// Has the document wait for something, for so long at most.
-    async fn wait_inside(&self, what: &str, arguments: &str, end: Deadline) {
+    /// Waits for a function in the document, with a deadline.
+    async fn wait_in_document(&self, what: &str, arguments: &str, end: Deadline) {
         let world = self.documents.first().and_then(|document| self.observation.world_of(document));
         let inside = async {
             match world {
@@ -509,14 +517,14 @@ impl Action<'_> {
         let mut state = self.tab.state.subscribe();
         tokio::select! {
             () = inside => {}
-            _ = state.wait_for(|state| self.is_broken(state)) => {}
+            _ = state.wait_for(|state| self.is_interrupted(state)) => {}
         }
     }
 
-    /// Waits until a file that was asked for begins to come.
-    async fn download_begun(&self, end: Deadline) {
+    /// Waits until a requested download begins.
+    async fn await_download_start(&self, end: Deadline) {
         let mut changed = self.tab.activity.changed.subscribe();
-        while self.tab.activity.mark().downloaded == self.before.mark.downloaded {
+        while self.tab.activity.cursor().downloaded == self.baseline.cursor.downloaded {
             tokio::select! {
                 _ = changed.changed() => {}
                 () = tokio::time::sleep_until(end.at()) => return,
@@ -524,23 +532,23 @@ impl Action<'_> {
         }
     }
 
-    /// Waits for a first consequence. Says whether it came in a frame that nothing was done in or around.
-    async fn await_first_effect(&self, came: &Effects, end: Deadline) -> bool {
-        let is_heard = self.is_heard;
-        let is_open =
-            self.live.has_workers(self.tab.id) || self.signs(came).iter().any(|it| it.is_asked());
-        let arguments = format!("{}, {is_heard}, {is_open}", millis(end.left()));
-        let inside = self.wait_inside("agbrowse.firstEffect", &arguments, end);
-        let elsewhere = self.changed_elsewhere(came, end);
-        // Answers to earlier requests, titles and what the page asks servers by itself are no signs.
-        let mark = || ActivityCursor { asked: 0, ..self.tab.activity.mark() };
-        let base = mark();
+    /// Waits for the first effect. Returns true if it is in an unrelated frame.
+    async fn await_first_effect(&self, effects: &Effects, end: Deadline) -> bool {
+        let has_listeners = self.has_listeners;
+        let is_open = self.live.has_workers(self.tab.id)
+            || self.outside_effects(effects).iter().any(|it| it.is_request());
+        let arguments = format!("{}, {has_listeners}, {is_open}", millis(end.left()));
+        let inside = self.wait_in_document("agbrowse.firstEffect", &arguments, end);
+        let elsewhere = self.has_changed_other_frame(effects, end);
+        // Responses to earlier requests, titles and background requests are no effects.
+        let cursor = || ActivityCursor { request_count: 0, ..self.tab.activity.cursor() };
+        let base = cursor();
         let mut changed = self.tab.activity.changed.subscribe();
         let mut state = self.tab.state.subscribe();
         let outside = async {
-            while mark() == base
-                && self.signs(came).is_empty()
-                && !self.is_broken(&state.borrow_and_update())
+            while cursor() == base
+                && self.outside_effects(effects).is_empty()
+                && !self.is_interrupted(&state.borrow_and_update())
             {
                 tokio::select! {
                     _ = changed.changed() => {}
@@ -555,11 +563,11 @@ impl Action<'_> {
         }
     }
 
-    /// Lets go of all documents and hears what they have to say. The first is the one that was acted on.
+    /// Releases the guards of all documents and collects their effects. The first document is the target's.
     async fn stop_watching(&mut self) -> Vec<Effects> {
         let mut all = Vec::new();
         let is_open = self.tab.state.borrow().dialog.is_some();
-        // Nobody needs to hear again what the only one has said.
+        // The effects of a single document are known already.
         if self.documents.len() < 2 {
             self.documents.clear();
             self.armed.clear();
@@ -570,66 +578,66 @@ impl Action<'_> {
                 continue;
             };
             let limit = self.progress.deadline.at_most(Duration::from_millis(500));
-            if let Ok(Some(came)) =
+            if let Ok(Some(effects)) =
                 world.ask::<Option<Effects>>("agbrowse.endAction()", limit).await
                 && index > 0
             {
-                all.push(came);
+                all.push(effects);
             }
         }
-        // Those that have answered do nothing more; the others do it when they can.
+        // Documents that responded are released; the others release when they can.
         self.armed.clear();
         all
     }
 
-    pub(crate) async fn write(
+    pub(crate) async fn build_receipt(
         &mut self,
         draft: ReceiptDraft<'_>,
-        (came, settled): (Effects, Settled),
+        (effects, settled): (Effects, Settled),
     ) -> Result<Receipt> {
         let state = self.tab.state.borrow().clone();
-        let mark = self.tab.activity.mark();
-        let before = &self.before;
-        let left_page = state.loader != before.state.loader
-            || state.url != before.state.url
-            || mark.departures > before.mark.departures && settled.how == "capped";
-        // The one thing that no document can say of itself.
+        let cursor = self.tab.activity.cursor();
+        let baseline = &self.baseline;
+        let left_page = state.loader != baseline.state.loader
+            || state.url != baseline.state.url
+            || cursor.departures > baseline.cursor.departures && settled.how == "capped";
+        // Late shadow roots are the one change that documents do not report.
         let has_late_roots = settled.how == "quiet"
-            && came.is_nothing()
+            && effects.is_nothing()
             && !left_page
-            && self.observation.has_late_roots(self.progress.deadline.at_most(LOOK)).await;
-        let signs = self.signs(&came);
+            && self.observation.has_late_roots(self.progress.deadline.at_most(OBSERVATION)).await;
+        let outside = self.outside_effects(&effects);
         let mut changes: Vec<&str> = Vec::new();
         let facts = [
-            (came.mutations > 0 || has_late_roots || came.is_uncovered, "content"),
-            (came.value, "value"),
-            (came.focus, "focus"),
-            (came.selected, "selection"),
-            (came.toggled, "toggle"),
-            (came.scrolled, "scroll"),
+            (effects.mutations > 0 || has_late_roots || effects.is_uncovered, "content"),
+            (effects.value, "value"),
+            (effects.focus, "focus"),
+            (effects.selected, "selection"),
+            (effects.toggled, "toggle"),
+            (effects.scrolled, "scroll"),
             (left_page, "address"),
-            (came.media, "media"),
-            (came.copied, "clipboard"),
-            (came.drawn, "canvas"),
-            (came.in_frame, "frame"),
-            (came.stored || signs.iter().any(|it| it.is_kept()), "storage"),
-            (signs.iter().any(|it| it.is_asked()), "requests"),
-            (signs.contains(&OutsideEffect::Socket), "socket"),
-            (signs.contains(&OutsideEffect::Worker), "worker"),
-            (came.in_tab, "other-tab"),
-            (mark.tabs > before.mark.tabs, "tab"),
-            (mark.choosers > before.mark.choosers, "chooser"),
+            (effects.media, "media"),
+            (effects.copied, "clipboard"),
+            (effects.drawn, "canvas"),
+            (effects.in_frame, "frame"),
+            (effects.stored || outside.iter().any(|it| it.is_storage()), "storage"),
+            (outside.iter().any(|it| it.is_request()), "requests"),
+            (outside.contains(&OutsideEffect::Socket), "socket"),
+            (outside.contains(&OutsideEffect::Worker), "worker"),
+            (effects.in_tab, "other-tab"),
+            (cursor.tabs > baseline.cursor.tabs, "tab"),
+            (cursor.choosers > baseline.cursor.choosers, "chooser"),
         ];
         changes.extend(facts.into_iter().filter(|(is, _)| *is).map(|(_, name)| name));
         let is_only_moved =
-            came.other_mutations == 0 && changes.iter().all(|change| *change == "content");
-        let mut blocked = self.blockers(&came, is_only_moved);
-        let before = &self.before;
+            effects.other_mutations == 0 && changes.iter().all(|change| *change == "content");
+        let mut blocked = self.blockers(&effects, is_only_moved);
+        let baseline = &self.baseline;
         let mut effect = if state.dialog.is_some() {
             Effect::Dialog
         } else if state.end.is_some() || settled.how == "gone" {
             Effect::Unknown
-        } else if mark.downloaded > before.mark.downloaded || came.downloads > 0 {
+        } else if cursor.downloaded > baseline.cursor.downloaded || effects.downloads > 0 {
             Effect::Download
         } else if left_page {
             Effect::Navigated
@@ -637,7 +645,11 @@ impl Action<'_> {
             Effect::Blocked
         } else if !changes.is_empty() {
             Effect::Changed
-        } else if settled.how == "capped" && !came.is_quiet && came.is_nothing() && came.hits == 0 {
+        } else if settled.how == "capped"
+            && !effects.is_quiet
+            && effects.is_nothing()
+            && effects.hits == 0
+        {
             Effect::Unknown
         } else {
             Effect::None
@@ -647,28 +659,30 @@ impl Action<'_> {
         }
         let can_look = !matches!(effect, Effect::Dialog | Effect::Unknown);
         let delta = match can_look && !draft.after.no_delta {
-            true => self.delta(effect, came.report.as_deref()).await,
+            true => self.delta(effect, effects.report.as_deref()).await,
             false => String::new(),
         };
-        self.live.activity_is_current().await;
+        self.live.sync_activity().await;
         if effect != Effect::Blocked {
             blocked.clear();
         }
-        let is_awaited = came.downloads > 0
-            && self.tab.activity.mark().downloaded == self.before.mark.downloaded;
-        let mut events = self.tab.activity.take_untold();
+        let is_awaited = effects.downloads > 0
+            && self.tab.activity.cursor().downloaded == self.baseline.cursor.downloaded;
+        let mut events = self.tab.activity.take_events();
         if is_awaited {
-            events
-                .push(PageEvent::new("download", "a file was asked for and has not begun to come"));
+            events.push(PageEvent::new(
+                "download",
+                "a download was requested and has not started yet",
+            ));
         }
-        events.extend(came.blocked_links.iter().map(|url| activity::external(url)));
+        events.extend(effects.blocked_links.iter().map(|url| activity::external(url)));
         if let Some(dialog) = &self.tab.state.borrow().dialog {
-            events.insert(0, dialog.happening());
+            events.insert(0, dialog.page_event());
         }
         Ok(Receipt {
             action: draft.verb.to_owned(),
             strategy: draft.point.as_ref().map(|point| point.strategy.to_owned()),
-            target: draft.point.map(|point| point.hit),
+            target: draft.point.map(|point| point.target),
             attempts: std::mem::take(&mut self.attempts),
             dispatched: true,
             dispatched_ms: (self.dispatched.unwrap_or_default().as_secs_f64() * 100_000.0).round()
@@ -676,7 +690,7 @@ impl Action<'_> {
             settled,
             effect,
             changes: changes.into_iter().map(str::to_owned).collect(),
-            watched_ms: came.watched.filter(|_| effect == Effect::None),
+            watched_ms: effects.watched.filter(|_| effect == Effect::None),
             blocked,
             delta,
             events,
@@ -684,13 +698,14 @@ impl Action<'_> {
         })
     }
 
-    /// Whether the page looks different from when it was acted on.
-    async fn looks_different(&mut self) -> bool {
+    /// True if the visible page differs from the one at the action.
+    async fn is_visibly_changed(&mut self) -> bool {
         let Some(before) = self.tree.clone() else { return false };
         self.observation.invalidate();
-        let limit = self.progress.deadline.at_most(LOOK);
-        let look = ObserveOptions::default();
-        let now = observe::observe(self.live, self.tab, self.observation, &look, limit).await;
+        let limit = self.progress.deadline.at_most(OBSERVATION);
+        let observe_options = ObserveOptions::default();
+        let now =
+            observe::observe(self.live, self.tab, self.observation, &observe_options, limit).await;
         let Ok(now) = now else { return false };
         let options = plain_view();
         let registry = &mut self.observation.registry;
@@ -701,7 +716,7 @@ impl Action<'_> {
         !changes(&was, &DeltaBase::new(&now, &is, &options.print)).text.is_empty()
     }
 
-    /// Waits for what is expected, if it has not come yet.
+    /// Waits for the expected effect, unless it is there already.
     async fn await_expectation(&mut self, expect: &Expect, effect: Effect) -> Result<Effect> {
         let limit = self.progress.deadline.at_most(self.patience());
         let mut now = effect;
@@ -711,19 +726,21 @@ impl Action<'_> {
                     !matches!(now, Effect::None | Effect::Blocked | Effect::Unknown)
                 }
                 Expect::Effect(wanted) => now == *wanted,
-                Expect::Text(text) => self.shows(text).await?,
+                Expect::Text(text) => self.has_text(text).await?,
             };
             if is_met {
-                // What was expected has come, whatever else has not.
+                // The expectation is met, whatever else is missing.
                 return Ok(if now == Effect::None { Effect::Changed } else { now });
             }
             if limit.is_over() {
                 return Err(Error::new(Code::ActNoEffect)
-                    .message(format!("it was done, but `{expect}` was expected and did not come"))
+                    .message(format!(
+                        "the action was done, but the expected `{expect}` was not seen"
+                    ))
                     .evidence("effect", now.as_str())
                     .evidence("expected", expect.to_string()));
             }
-            let tree = self.look().await?;
+            let tree = self.observe().await?;
             self.wait_for_change(&tree, limit).await.or_else(|error| match error.code() {
                 Code::PageDialogOpen => Ok(()),
                 _ => Err(error),
@@ -731,38 +748,41 @@ impl Action<'_> {
             let state = self.tab.state.borrow().clone();
             if state.dialog.is_some() {
                 now = Effect::Dialog;
-            } else if state.loader != self.before.state.loader || state.url != self.before.state.url
+            } else if state.loader != self.baseline.state.loader
+                || state.url != self.baseline.state.url
             {
                 now = Effect::Navigated;
-            } else if self.tab.activity.mark().downloaded > self.before.mark.downloaded {
+            } else if self.tab.activity.cursor().downloaded > self.baseline.cursor.downloaded {
                 now = Effect::Download;
             }
         }
     }
 
-    async fn shows(&mut self, text: &str) -> Result<bool> {
-        let tree = self.look().await?;
+    async fn has_text(&mut self, text: &str) -> Result<bool> {
+        let tree = self.observe().await?;
         let query = page::find::Query { text: Some(text.to_owned()), ..Default::default() };
         Ok(!page::find::find(&tree, &query).is_empty())
     }
 
-    /// What is different on the page since it was last shown, or since it was acted on.
+    /// The delta since the last snapshot, or since the action.
     pub(super) async fn delta(&mut self, effect: Effect, report: Option<&str>) -> String {
         let before = self.tree.take();
-        if effect == Effect::Navigated && self.tab.state.borrow().loader != self.before.state.loader
+        if effect == Effect::Navigated
+            && self.tab.state.borrow().loader != self.baseline.state.loader
         {
             let state = self.tab.state.borrow().clone();
-            let looked = navigate::look(self.tab, self.progress.deadline.at_most(LOOK)).await;
+            let looked =
+                navigate::page_info(self.tab, self.progress.deadline.at_most(OBSERVATION)).await;
             let title = looked.map_or(state.title, |(_, title, _)| title.into_string());
             let title = page::mask::mask(&title);
             let arrived = format!("→ {title:?} {}", page::text::mask_url(&state.url));
             let outline = self.arrival_outline().await;
             return format!("{arrived}\n{outline}").trim_end().to_owned();
         }
-        let is_here = self.tab.state.borrow().url == self.before.state.url;
+        let is_here = self.tab.state.borrow().url == self.baseline.state.url;
         let address = match effect {
-            Effect::Navigated if is_here => match self.tab.activity.bound_for() {
-                // The page that is there is being left, and answers nothing.
+            Effect::Navigated if is_here => match self.tab.activity.pending_navigation() {
+                // A page that is being left does not respond.
                 Some(url) => return format!("on its way to {}", page::text::mask_url(&url)),
                 None => String::new(),
             },
@@ -771,25 +791,27 @@ impl Action<'_> {
             }
             _ => String::new(),
         };
-        let look = ObserveOptions::default();
+        let observe_options = ObserveOptions::default();
         let loader = self.tab.state.borrow().loader.clone();
-        // What is known to have changed need not be asked whether it has.
+        // A page that is known to have changed is not asked for changes.
         let kept = match (effect, report) {
             (_, Some(report)) => {
                 let adopt_inline_report = self
                     .observation
                     .adopt_inline_report(self.tab, report, self.progress.deadline)
                     .await;
-                let shown = self.observation.shown.as_ref().map(|shown| &shown.tree);
-                // Who listens to clicks on what is new is not known yet: it is asked for at once, or the next
-                // look would find what this one did not, and tell it as a change.
+                let shown = self.observation.delta_baseline.as_ref().map(|shown| &shown.tree);
+                // Click listeners of new elements are not known yet: query them now, or the next observation would
+                // report them as a change.
                 adopt_inline_report.filter(|tree| {
                     let mut known = shown.into_iter().chain(before.as_ref());
                     known.any(|was| !has_new_elements(was, tree))
                 })
             }
             (Effect::None, None) => {
-                self.observation.revalidated_page(&look, &loader, self.progress.deadline).await
+                self.observation
+                    .revalidated_page(&observe_options, &loader, self.progress.deadline)
+                    .await
             }
             _ => None,
         };
@@ -798,7 +820,15 @@ impl Action<'_> {
             None => {
                 self.observation.invalidate();
                 let limit = self.progress.deadline.at_most(DELTA);
-                match observe::observe(self.live, self.tab, self.observation, &look, limit).await {
+                match observe::observe(
+                    self.live,
+                    self.tab,
+                    self.observation,
+                    &observe_options,
+                    limit,
+                )
+                .await
+                {
                     Ok(tree) => tree,
                     Err(error) => {
                         tracing::debug!(code = %error.code(), "no look after an action");
@@ -807,19 +837,23 @@ impl Action<'_> {
                 }
             }
         };
-        // Whoever has seen the page is told what differs from that; others what differs from before.
+        // With an earlier snapshot the delta is relative to that; otherwise to the page before the action.
         let is_same = |was: &page::ax::Tree| {
             was.frames.first().map(|frame| &frame.document)
                 == tree.frames.first().map(|frame| &frame.document)
         };
-        let shown = self.observation.shown.take().filter(|shown| {
-            is_same(&shown.tree) && shown.look.is_comparable_with(&look, &shown.options.print)
+        let shown = self.observation.delta_baseline.take().filter(|shown| {
+            is_same(&shown.tree)
+                && shown
+                    .observe_options
+                    .is_comparable_with(&observe_options, &shown.view_options.print)
         });
-        let mut options = shown.as_ref().map_or_else(plain_view, |shown| shown.options.clone());
-        // What is not looked for after an action is no difference.
-        options.print.boxes &= look.boxes;
-        options.print.urls &= look.urls;
-        let way = shown.as_ref().map(|shown| shown.way.clone()).unwrap_or_default();
+        let mut options =
+            shown.as_ref().map_or_else(plain_view, |shown| shown.view_options.clone());
+        // Attributes that are not observed after an action are no change.
+        options.print.boxes &= observe_options.boxes;
+        options.print.urls &= observe_options.urls;
+        let mode = shown.as_ref().map(|shown| shown.mode.clone()).unwrap_or_default();
         let registry = &mut self.observation.registry;
         let mut seen =
             |tree: &page::ax::Tree| -> View { view(tree, &options, &mut registry.numbering(tree)) };
@@ -832,13 +866,14 @@ impl Action<'_> {
         };
         let mut text = String::new();
         if let Some(mut was) = was {
-            if let Some(behind) = self.observation.behind.as_ref().filter(|behind| is_same(behind))
+            if let Some(behind) =
+                self.observation.modal_background.as_ref().filter(|behind| is_same(behind))
             {
                 was.add_covered_page(&DeltaBase::new(behind, &seen(behind), &options.print));
             }
             let told = changes(&was, &DeltaBase::new(&tree, &now, &options.print));
-            let (brief, lines) = told.brief(MOST_LINES);
-            // Only what the caller is told means what it means now: everything else is still what it was shown as.
+            let (brief, lines) = told.brief(MAX_LINES);
+            // Issues refs for reported lines only: all other refs stay bound to what was shown for them.
             let lines = lines.into_iter().map(|at| &now.lines[at as usize]);
             let nodes: Vec<usize> =
                 lines.filter(|line| line.number.is_some()).map(|line| line.node as usize).collect();
@@ -850,21 +885,27 @@ impl Action<'_> {
             &tree,
         );
         if shown.is_some() {
-            self.observation.shown = Some(DeltaBaseline { tree, view: now, options, look, way });
+            self.observation.delta_baseline = Some(DeltaBaseline {
+                tree,
+                view: now,
+                view_options: options,
+                observe_options,
+                mode,
+            });
         }
         (address + &text).trim_end().to_owned()
     }
 }
 
-/// A page as it is shown by default.
+/// The default view options of a snapshot.
 fn plain_view() -> ViewOptions {
     ViewOptions { policy: page::ax::RefPolicy::Live { all: false }, ..ViewOptions::default() }
 }
 
-/// Whether there are elements in a page that were not there before.
+/// True if the page has elements that it did not have before.
 fn has_new_elements(was: &page::ax::Tree, now: &page::ax::Tree) -> bool {
     let document = |tree: &page::ax::Tree| tree.frames.first().map(|frame| frame.document.clone());
-    // They are numbered as they come.
+    // Element ids ascend.
     let newest = |tree: &page::ax::Tree| tree.nodes.iter().map(|node| node.element).max();
     document(was) != document(now) || newest(now) > newest(was)
 }

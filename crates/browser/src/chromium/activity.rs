@@ -231,12 +231,12 @@ pub(crate) enum OutsideEffect {
 
 impl OutsideEffect {
     /// True for network requests.
-    pub(crate) fn is_asked(self) -> bool {
+    pub(crate) fn is_request(self) -> bool {
         matches!(self, Self::Request | Self::Document)
     }
 
     /// True for storage changes.
-    pub(crate) fn is_kept(self) -> bool {
+    pub(crate) fn is_storage(self) -> bool {
         matches!(self, Self::Storage | Self::Database)
     }
 }
@@ -244,7 +244,7 @@ impl OutsideEffect {
 /// An effect outside the documents of a tab.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ObservedEffect {
-    pub(crate) sign: OutsideEffect,
+    pub(crate) effect: OutsideEffect,
     pub(crate) at: Instant,
     /// The page's wall-clock time of it, in ms since 1970, if the event has one.
     pub(crate) wall_ms: Option<f64>,
@@ -298,13 +298,13 @@ struct ActivityLog {
     /// Pending requests and their sequence numbers.
     open: HashMap<String, u64>,
     /// Number of requests so far.
-    asked: u64,
+    request_count: u64,
     /// Time of the latest start or end of a request.
     last_request_at: Option<Instant>,
     /// Number of navigations that the main frame started.
     departures: u64,
     /// The latest of them: loader id and URL.
-    bound_for: Option<(String, String)>,
+    pending_navigation: Option<(String, String)>,
     /// Number of tabs opened from here.
     tabs: u64,
     downloads: Vec<DownloadEntry>,
@@ -313,7 +313,7 @@ struct ActivityLog {
     /// Number of file choosers opened.
     choosers: u64,
     /// Recent effects.
-    signs: VecDeque<ObservedEffect>,
+    effects: VecDeque<ObservedEffect>,
     periods: HashMap<String, Period>,
     /// Until then, effects are attributed to an action.
     acted_until: Option<Instant>,
@@ -326,7 +326,7 @@ struct ActivityLog {
 /// A position in an activity log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ActivityCursor {
-    pub(crate) asked: u64,
+    pub(crate) request_count: u64,
     pub(crate) departures: u64,
     pub(crate) tabs: u64,
     pub(crate) downloaded: u64,
@@ -351,10 +351,10 @@ impl TabActivity {
     }
 
     /// The current position.
-    pub(crate) fn mark(&self) -> ActivityCursor {
+    pub(crate) fn cursor(&self) -> ActivityCursor {
         let log = self.log();
         ActivityCursor {
-            asked: log.asked,
+            request_count: log.request_count,
             departures: log.departures,
             tabs: log.tabs,
             downloaded: log.downloaded,
@@ -363,27 +363,27 @@ impl TabActivity {
     }
 
     /// Number of pending requests that began after a cursor.
-    pub(crate) fn open_since(&self, mark: ActivityCursor) -> usize {
-        self.log().open.values().filter(|number| **number > mark.asked).count()
+    pub(crate) fn open_since(&self, cursor: ActivityCursor) -> usize {
+        self.log().open.values().filter(|number| **number > cursor.request_count).count()
     }
 
     /// Effects since then.
-    pub(crate) fn signs(&self, since: Instant) -> Vec<ObservedEffect> {
-        self.log().signs.iter().filter(|effect| effect.at >= since).copied().collect()
+    pub(crate) fn effects_since(&self, since: Instant) -> Vec<ObservedEffect> {
+        self.log().effects.iter().filter(|effect| effect.at >= since).copied().collect()
     }
 
     /// From here on, effects are attributed to an action.
-    pub(crate) fn action_begins(&self) {
+    pub(crate) fn begin_action(&self) {
         self.log().acted_until = Some(Instant::now() + ACTION);
     }
 
     /// Marks the end of an action.
-    pub(crate) fn action_ends(&self) {
+    pub(crate) fn end_action(&self) {
         self.log().acted_until = Some(Instant::now() + AFTERMATH);
     }
 
     /// Takes the queued page events.
-    pub(crate) fn take_untold(&self) -> Vec<PageEvent> {
+    pub(crate) fn take_events(&self) -> Vec<PageEvent> {
         let mut log = self.log();
         let mut events: Vec<PageEvent> = log.pending_events.drain(..).collect();
         let dropped_events = std::mem::take(&mut log.dropped_events);
@@ -413,14 +413,14 @@ impl TabActivity {
     }
 
     /// Downloads that began after a cursor.
-    pub(crate) fn downloads_since(&self, mark: ActivityCursor) -> Vec<DownloadEntry> {
+    pub(crate) fn downloads_since(&self, cursor: ActivityCursor) -> Vec<DownloadEntry> {
         let log = self.log();
-        let new = log.downloaded.saturating_sub(mark.downloaded) as usize;
+        let new = log.downloaded.saturating_sub(cursor.downloaded) as usize;
         log.downloads.iter().rev().take(new).rev().cloned().collect()
     }
 
     /// Time since the latest request activity; zero while requests are pending.
-    pub(crate) fn quiet_for(&self) -> Duration {
+    pub(crate) fn idle_for(&self) -> Duration {
         let log = self.log();
         match log.open.is_empty() {
             true => log.last_request_at.unwrap_or(self.opened_at).elapsed(),
@@ -429,14 +429,14 @@ impl TabActivity {
     }
 
     /// Drops queued events of a kind that the reply reports itself.
-    pub(crate) fn forget_untold(&self, kind: &str) {
+    pub(crate) fn discard_events(&self, kind: &str) {
         self.log().pending_events.retain(|it| it.kind != kind);
     }
 
     /// The URL of the main frame's pending navigation, until its response arrives.
-    pub(crate) fn bound_for(&self) -> Option<String> {
+    pub(crate) fn pending_navigation(&self) -> Option<String> {
         let mut log = self.log();
-        let (loader, url) = log.bound_for.clone()?;
+        let (loader, url) = log.pending_navigation.clone()?;
         // The request id of a document is its loader id.
         let is_open = log.open.contains_key(&loader);
         let is_silent = log.request(&loader).is_some_and(|line| line.status.is_none());
@@ -494,15 +494,15 @@ impl TabActivity {
 
 impl ActivityLog {
     /// Records an effect, and whether its source is periodic.
-    fn record_effect(&mut self, sign: OutsideEffect, source: String, wall_ms: Option<f64>) {
+    fn record_effect(&mut self, effect: OutsideEffect, source: String, wall_ms: Option<f64>) {
         let now = Instant::now();
         let known = self.periods.get_mut(&source);
-        if self.signs.len() >= MAX_EFFECTS {
-            self.signs.pop_front();
+        if self.effects.len() >= MAX_EFFECTS {
+            self.effects.pop_front();
         }
         let is_known = known.is_some();
         let is_due = known.as_ref().is_some_and(|period| period.is_due(now));
-        self.signs.push_back(ObservedEffect { sign, at: now, wall_ms, is_known, is_due });
+        self.effects.push_back(ObservedEffect { effect, at: now, wall_ms, is_known, is_due });
         let is_idle = self.acted_until.is_none_or(|until| now > until);
         match known {
             Some(period) if is_idle || is_due => period.record(now),
@@ -574,7 +574,7 @@ const CATCH_UP: Duration = Duration::from_millis(100);
 impl RunningBrowser {
     /// Waits until the activity logs have processed the events that the browser has sent so far. A page's response is
     /// sent after the events that it caused, and overtakes them here.
-    pub(crate) async fn activity_is_current(&self) {
+    pub(crate) async fn sync_activity(&self) {
         if tokio::time::timeout(CATCH_UP, self.activity_cursor.catch_up()).await.is_err() {
             tracing::debug!("the activity logs are behind");
         }
@@ -604,12 +604,12 @@ impl RunningBrowser {
                     // Requests of the parser belong to a page that is still loading.
                     if !matches!(&*initiator, "parser" | "preload") {
                         let url_path = url.split(['?', '#']).next().unwrap_or_default();
-                        let sign = match sent.r#type.as_deref() {
+                        let effect = match sent.r#type.as_deref() {
                             Some("Document") => OutsideEffect::Document,
                             _ => OutsideEffect::Request,
                         };
                         let wall_ms = sent.wall_time.map(|seconds| seconds * 1000.0);
-                        log.record_effect(sign, format!("request {url_path}"), wall_ms);
+                        log.record_effect(effect, format!("request {url_path}"), wall_ms);
                     }
                     if let Some(answer) = &sent.redirect_response
                         && let Some(before) = log.request(&id)
@@ -617,9 +617,9 @@ impl RunningBrowser {
                         before.status = answer.status.map(|status| status as u16);
                         before.is_over = true;
                     }
-                    log.asked += 1;
+                    log.request_count += 1;
                     log.last_request_at = Some(Instant::now());
-                    let number = log.asked;
+                    let number = log.request_count;
                     log.open.insert(id.clone(), number);
                     let line = RequestLine {
                         method: request.method.unwrap_or_default(),
@@ -760,7 +760,7 @@ impl RunningBrowser {
                 {
                     activity.write(|log| {
                         log.departures += 1;
-                        log.bound_for = navigation.loader_id.zip(navigation.url);
+                        log.pending_navigation = navigation.loader_id.zip(navigation.url);
                         log.mark_as_earlier();
                     });
                 }

@@ -70,7 +70,7 @@ pub(crate) struct RunningBrowser {
     /// Those of them that a previous owner opened and left behind.
     recovered: Vec<String>,
     /// Tabs that this owner left behind in another browser.
-    pub(crate) left_elsewhere: Option<OrphanTabs>,
+    pub(crate) orphans_elsewhere: Option<OrphanTabs>,
     /// Counts changes of the target table.
     changed: watch::Sender<u64>,
     tab_creation_lock: tokio::sync::Mutex<()>,
@@ -143,17 +143,17 @@ pub(crate) struct CarryOver {
     /// The proxies of contexts.
     pub(crate) context_proxies_map: BTreeMap<String, Proxy>,
     /// Our tabs in an attached browser.
-    pub(crate) left: Option<OrphanTabs>,
+    pub(crate) orphans: Option<OrphanTabs>,
 }
 
 impl CarryOver {
     /// Merges the carry-over of a later browser.
-    pub(crate) fn go_on(&mut self, after: Self) {
-        let left = after.left.or(self.left.take());
+    pub(crate) fn merge(&mut self, after: Self) {
+        let orphans = after.orphans.or(self.orphans.take());
         *self = Self {
             tabs: self.tabs.max(after.tabs),
             context_proxies_map: after.context_proxies_map,
-            left,
+            orphans,
         };
     }
 }
@@ -176,11 +176,11 @@ impl RunningBrowser {
         let events = connection.events(target_events::EVENTS, target_events::QUEUE);
         let activity_events = connection.events(activity::EVENTS, activity::QUEUE);
         let paused_requests = connection.events(proxy_auth::EVENTS, proxy_auth::QUEUE);
-        let is_unseen = process.is_some() && !options.headed;
+        let is_headless = process.is_some() && !options.headed;
         let proxies = Arc::<ProxyAuth>::default();
         let local_files = Arc::<LocalFiles>::default();
         let preparation =
-            target_events::preparation(options, is_unseen, proxies.clone(), local_files.clone());
+            target_events::preparation(options, is_headless, proxies.clone(), local_files.clone());
         let attach = AutoAttach::new(connection.clone(), preparation);
         let browser = connection.browser();
         let handshake = async {
@@ -208,7 +208,7 @@ impl RunningBrowser {
                 return Err(Error::new(Code::BrowserLost));
             }
         };
-        let (recovered, left_elsewhere) = match before.left {
+        let (recovered, orphans_elsewhere) = match before.orphans {
             Some(left) if process.is_none() => {
                 let here = browser.call(GetTargets {}, deadline).await.ok();
                 let here = here.and_then(|reply| reply.target_infos).unwrap_or_default();
@@ -233,7 +233,7 @@ impl RunningBrowser {
             tab_made,
             bus,
             recovered,
-            left_elsewhere,
+            orphans_elsewhere,
             changed: watch::Sender::new(0),
             tab_creation_lock: tokio::sync::Mutex::default(),
             context_creation_lock: tokio::sync::Mutex::default(),
@@ -270,7 +270,7 @@ impl RunningBrowser {
     }
 
     /// True for a headless browser of ours: no person sees or uses it.
-    pub(crate) fn is_unseen(&self) -> bool {
+    pub(crate) fn is_headless(&self) -> bool {
         self.process.is_some() && !self.options.headed
     }
 
@@ -396,7 +396,7 @@ impl RunningBrowser {
     }
 
     /// An empty tab that is addressed by id only.
-    pub(crate) async fn tab_aside(
+    pub(crate) async fn background_tab(
         &self,
         context: Option<&str>,
         deadline: Deadline,
@@ -479,23 +479,23 @@ impl RunningBrowser {
     }
 
     /// State for the browser after this one.
-    pub(crate) fn left(&self) -> CarryOver {
+    pub(crate) fn carry_over(&self) -> CarryOver {
         CarryOver {
             tabs: self.last_tab(),
             context_proxies_map: self.context_proxies_map().clone(),
-            left: self.left_tabs(),
+            orphans: self.orphan_tabs(),
         }
     }
 
     /// Our tabs that would be orphaned if we exited now.
-    pub(crate) fn left_tabs(&self) -> Option<OrphanTabs> {
+    pub(crate) fn orphan_tabs(&self) -> Option<OrphanTabs> {
         let cdp = self.options.cdp.clone().filter(|_| self.process.is_none())?;
         let tabs = self.own_targets.lock().unwrap_or_else(PoisonError::into_inner).clone();
         (!tabs.is_empty()).then_some(OrphanTabs { cdp, tabs })
     }
 
     /// The recovered tabs of a previous owner.
-    pub(crate) fn regained(&self) -> Vec<TabId> {
+    pub(crate) fn recovered_tabs(&self) -> Vec<TabId> {
         self.recovered_in(&self.table())
     }
 
@@ -616,7 +616,7 @@ impl RunningBrowser {
             url: "about:blank".into(),
             browser_context_id,
             // A background tab is not painted; in a window of its own it is, and a headless browser shows no windows.
-            new_window: self.is_unseen().then_some(true),
+            new_window: self.is_headless().then_some(true),
             ..CreateTarget::default()
         };
         // A tab created after the timeout would stay in the browser forever.

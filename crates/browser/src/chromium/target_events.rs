@@ -86,12 +86,12 @@ pub(super) async fn run_event_loop<P: Fn(&Channel, &TargetInfo, Option<&Arc<str>
 /// Prepares a new target before its first script runs.
 pub(super) fn preparation(
     options: &Options,
-    is_unseen: bool,
+    is_headless: bool,
     proxies: Arc<ProxyAuth>,
     local_files: Arc<LocalFiles>,
 ) -> impl Fn(&Channel, &TargetInfo, Option<&Arc<str>>) + Send + 'static {
     // The window size includes the window frame, even headless; the override gives the page the requested viewport.
-    let view = is_unseen.then(|| options.viewport.unwrap_or(VIEWPORT));
+    let view = is_headless.then(|| options.viewport.unwrap_or(VIEWPORT));
     move |channel, info, parent| {
         let kind = info.r#type.as_deref();
         let is_paused = proxies.prepare(channel, info);
@@ -100,7 +100,7 @@ pub(super) fn preparation(
             channel.post(&page::Enable {});
             channel.post(&page::SetLifecycleEventsEnabled { enabled: true });
             channel.post(&page::AddScriptToEvaluateOnNewDocument {
-                source: match is_unseen {
+                source: match is_headless {
                     true => format!("globalThis.isHeadlessBrowser = true;\n{}", observe::SOURCE),
                     false => observe::SOURCE.into(),
                 },
@@ -108,7 +108,7 @@ pub(super) fn preparation(
                 ..page::AddScriptToEvaluateOnNewDocument::default()
             });
             // Nobody sees a headless file chooser, so it is intercepted. The setting is per process.
-            if is_unseen {
+            if is_headless {
                 channel.post(&page::SetInterceptFileChooserDialog { enabled: true });
             }
         }
@@ -493,7 +493,7 @@ fn clear_chooser(tab: &Tab, is_gone: impl Fn(&FileChooser) -> bool) {
         let is_over = state.chooser.as_ref().is_some_and(&is_gone);
         if is_over {
             state.chooser = None;
-            tab.activity.forget_untold(CHOOSER);
+            tab.activity.discard_events(CHOOSER);
         }
         is_over
     });

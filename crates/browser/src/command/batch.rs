@@ -1,4 +1,4 @@
-//! `batch`: several commands in one go.
+//! `batch`: several commands in one request.
 
 use super::{Caller, Command, CommandContext, Reply, Run, Verb, VerbGroup, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
@@ -8,11 +8,10 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Do several things in one go.
+/// Run several commands in one go.
 ///
-/// Each command is a JSON object as `--json` and the reference describe it, such as
-/// `{"verb":"click","target":"@e3"}`; `-` reads them from standard input, one per line. Stops at the first that
-/// fails.
+/// Each command is a JSON object as in `--json` and the reference, such as `{"verb":"click","target":"@e3"}`; `-` reads
+/// them from standard input, one per line. Stops at the first error.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Batch {
@@ -22,12 +21,12 @@ pub struct Batch {
     pub commands: Vec<Step>,
 }
 
-/// One of them.
+/// A step of a batch.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// A command.
     Command(Box<Command>),
-    /// To be read from standard input, before it gets here.
+    /// Placeholder: read from standard input on the caller's side.
     StandardInput,
 }
 
@@ -39,7 +38,7 @@ impl FromStr for Step {
         }
         serde_json::from_str(text)
             .map(|command| Self::Command(Box::new(command)))
-            .map_err(|error| format!("this is no command: {error}"))
+            .map_err(|error| format!("not a command: {error}"))
     }
 }
 
@@ -59,7 +58,7 @@ impl<'de> Deserialize<'de> for Step {
 }
 
 impl Batch {
-    /// Puts in what comes from standard input, one command per line.
+    /// Inserts the commands from standard input, one per line.
     fn read(&mut self, input: &mut dyn FnMut() -> std::io::Result<String>) -> Result<()> {
         let is_input = |step: &Step| matches!(step, Step::StandardInput);
         let Some(at) = self.commands.iter().position(is_input) else { return Ok(()) };
@@ -78,11 +77,11 @@ impl Batch {
     }
 }
 
-/// What came of all of them.
+/// The replies of a batch.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct BatchReply {
-    /// In order.
+    /// The replies, in order.
     #[schemars(with = "Vec<serde_json::Value>")]
     pub replies: Vec<Reply>,
 }
@@ -90,7 +89,7 @@ pub struct BatchReply {
 impl Verb for Batch {
     type Reply = BatchReply;
     const SPEC: VerbSpec = VerbSpec {
-        not_in_batch: Some("a batch has no batches in it"),
+        not_in_batch: Some("a batch cannot contain another batch"),
         ..VerbSpec::CONTROL.in_group(VerbGroup::Session)
     };
 
@@ -113,7 +112,7 @@ impl VerbReply for BatchReply {
 
 impl Run for Batch {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<BatchReply> {
-        // Refs mean what they meant when the batch was written, whatever its own receipts tell.
+        // Refs stay bound to what they meant when the batch was written.
         cx.begin_batch();
         let done = self.run_all(cx).await;
         cx.end_batch().await;
@@ -126,9 +125,8 @@ impl Batch {
         let mut replies: Vec<Reply> = Vec::new();
         for (index, step) in self.commands.iter().enumerate() {
             let Step::Command(command) = step else {
-                return Err(
-                    Error::new(Code::CommandInvalid).message("there is no standard input here")
-                );
+                return Err(Error::new(Code::CommandInvalid)
+                    .message("standard input is not available here"));
             };
             if let Some(why) = command.spec().not_in_batch {
                 return Err(Error::new(Code::CommandInvalid)

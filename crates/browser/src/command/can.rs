@@ -1,4 +1,4 @@
-//! `can`: whether something could be done, without doing it.
+//! `can`: checks the actionability of an element without acting.
 
 use super::{Act, Verb, VerbReply, VerbSpec};
 use crate::act::{Action, Actionability, EventGuard, TargetArgs};
@@ -9,22 +9,22 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Say whether something can be done to an element now, without doing it.
+/// Check whether an element is actionable now.
 ///
-/// The same check that comes before the action itself. Nothing is moved, scrolled or waited for.
+/// Runs the same check as the action itself, without scrolling, waiting or acting.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Can {
-    /// What would be done.
+    /// The action to check.
     #[arg(value_enum, value_name = "VERB")]
     pub action: ActionKind,
-    /// To what.
+    /// The element to check.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
+    pub target_args: TargetArgs,
 }
 
-/// What can be done to an element.
+/// An action on an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the words say it")]
@@ -45,7 +45,7 @@ pub enum ActionKind {
 }
 
 impl ActionKind {
-    fn wants(self) -> Actionability {
+    fn actionability(self) -> Actionability {
         match self {
             Self::Click | Self::Dblclick | Self::Check | Self::Uncheck | Self::Drag => {
                 Actionability::CLICK
@@ -58,18 +58,18 @@ impl ActionKind {
     }
 }
 
-/// Whether something can be done.
+/// The result of an actionability check.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CapabilityRow {
-    /// What was asked.
+    /// The id of the check: `can-` and the action.
     pub capability_id: String,
-    /// `ok`: it can. `warn`: after a note. `fail`: it cannot. `unknown`: nobody can tell.
+    /// `ok`: it can be done. `warn`: it can, with a note. `fail`: it cannot. `unknown`: the check was not possible.
     pub state: String,
-    /// What speaks for it.
+    /// Evidence for the state.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub evidence: BTreeMap<String, Evidence>,
-    /// What to do now.
+    /// The suggested next step.
     pub next: String,
 }
 
@@ -80,29 +80,30 @@ impl Verb for Can {
 
 impl Act for Can {
     async fn act(&self, action: &mut Action<'_>) -> Result<CapabilityRow> {
-        let id = format!("can-{}", word(self.action));
-        let aim = TargetArgs { no_wait: true, ..self.aim.clone() };
-        let wants = Actionability { dry: true, ..self.action.wants() };
-        let found = action.resolve_actionable(&aim, wants, EventGuard::Look).await;
+        let id = format!("can-{}", name_of(self.action));
+        let target_args = TargetArgs { no_wait: true, ..self.target_args.clone() };
+        let actionability = Actionability { dry: true, ..self.action.actionability() };
+        let found =
+            action.resolve_actionable(&target_args, actionability, EventGuard::DryRun).await;
         let is_changed = action.progress.notes.iter().any(|note| note.code == "element-changed");
         let mut evidence = BTreeMap::new();
         match found {
             Ok(point) => {
-                evidence.insert("role".to_owned(), Evidence::from(point.hit.role));
-                evidence.insert("name".to_owned(), Evidence::from(point.hit.name));
-                if let Some(name) = point.hit.ref_name {
+                evidence.insert("role".to_owned(), Evidence::from(point.target.role));
+                evidence.insert("name".to_owned(), Evidence::from(point.target.name));
+                if let Some(name) = point.target.ref_name {
                     evidence.insert("ref".to_owned(), Evidence::from(name));
                 }
-                let misfit = match self.action {
+                let is_mismatch = match self.action {
                     ActionKind::Check | ActionKind::Uncheck => point.is_checked.is_none(),
                     _ => false,
                 };
-                let state = match (misfit, is_changed) {
+                let state = match (is_mismatch, is_changed) {
                     (true, _) => "fail",
                     (false, true) => "warn",
                     (false, false) => "ok",
                 };
-                let next = if misfit { "re-snapshot" } else { word(self.action) };
+                let next = if is_mismatch { "re-snapshot" } else { name_of(self.action) };
                 Ok(CapabilityRow {
                     capability_id: id,
                     state: state.into(),
@@ -138,7 +139,7 @@ impl Act for Can {
     }
 }
 
-fn word(action: ActionKind) -> &'static str {
+fn name_of(action: ActionKind) -> &'static str {
     match action {
         ActionKind::Click => "click",
         ActionKind::Dblclick => "dblclick",

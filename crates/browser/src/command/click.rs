@@ -1,4 +1,4 @@
-//! `click`, `dblclick`, `hover`, `focus`: what a mouse does to an element.
+//! `click`, `dblclick`, `hover`, `focus`: pointer actions and focus.
 
 use super::{Act, CommandContext, Verb, VerbSpec};
 use crate::act::pointer::{ClickSpec, bits};
@@ -15,31 +15,31 @@ pub use crate::act::pointer::{Button, Modifier};
 
 /// Click an element.
 ///
-/// Waits until it can be clicked, clicks it and nothing else, waits for what comes of it, and says what that was.
+/// Waits until the element is actionable, clicks it and nothing else, settles, and reports the effect.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Click {
-    /// What to click.
+    /// The element to click.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
-    /// Which button of the mouse.
+    pub target_args: TargetArgs,
+    /// The mouse button.
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     pub button: Button,
-    /// How many times.
+    /// Number of clicks.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=3))]
     #[serde(default = "once")]
     pub count: u8,
-    /// Hold down a key meanwhile; may be given several times.
+    /// Hold down a modifier key; repeatable.
     #[arg(long = "modifier", value_enum, value_name = "KEY")]
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub modifiers: Vec<Modifier>,
-    /// Keep the button down for so long before it is released, such as `2s` or `500ms`.
+    /// Hold the button down for this time, such as `2s` or `500ms`.
     #[arg(long = "hold", value_name = "TIME", value_parser = milliseconds)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub hold_ms: Option<u64>,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -49,7 +49,7 @@ fn once() -> u8 {
     1
 }
 
-/// Reads `2s`, `1.5s`, `500ms` or a number of milliseconds.
+/// Parses `2s`, `1.5s`, `500ms` or a number of milliseconds.
 fn milliseconds(text: &str) -> std::result::Result<u64, String> {
     let (number, unit) = match text.strip_suffix("ms") {
         Some(number) => (number, 1.0),
@@ -73,7 +73,7 @@ impl Verb for Click {
 
     fn check(&self, cx: &CommandContext<'_>) -> Result<()> {
         if !(1..=3).contains(&self.count) {
-            return Err(Error::new(Code::CommandInvalid).message("`count` goes from 1 to 3"));
+            return Err(Error::new(Code::CommandInvalid).message("`count` must be 1 to 3"));
         }
         let hold = self.hold();
         if hold.is_some_and(|hold| hold >= cx.progress.deadline.left()) {
@@ -82,9 +82,8 @@ impl Verb for Click {
             ));
         }
         if hold.is_some() && self.count > 1 {
-            return Err(
-                Error::new(Code::CommandInvalid).message("a click that is held is one click")
-            );
+            return Err(Error::new(Code::CommandInvalid)
+                .message("`--hold` cannot be combined with `--count`"));
         }
         Ok(())
     }
@@ -98,23 +97,23 @@ impl Act for Click {
             modifiers: bits(&self.modifiers),
             hold: self.hold(),
         };
-        action.click_on("click", &self.aim, press, &self.after).await
+        action.click_on("click", &self.target_args, press, &self.after).await
     }
 }
 
-/// Click an element twice.
+/// Double-click an element.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DblClick {
-    /// What to click.
+    /// The element to click.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
-    /// Hold down a key meanwhile; may be given several times.
+    pub target_args: TargetArgs,
+    /// Hold down a modifier key; repeatable.
     #[arg(long = "modifier", value_enum, value_name = "KEY")]
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub modifiers: Vec<Modifier>,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -133,7 +132,7 @@ impl Act for DblClick {
             modifiers: bits(&self.modifiers),
             hold: None,
         };
-        action.click_on("dblclick", &self.aim, press, &self.after).await
+        action.click_on("dblclick", &self.target_args, press, &self.after).await
     }
 }
 
@@ -141,11 +140,11 @@ impl Act for DblClick {
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hover {
-    /// Where to.
+    /// The element to hover over.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
-    /// What to see to afterwards.
+    pub target_args: TargetArgs,
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -158,8 +157,9 @@ impl Verb for Hover {
 
 impl Act for Hover {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        let point =
-            action.resolve_actionable(&self.aim, Actionability::HOVER, EventGuard::Nothing).await?;
+        let point = action
+            .resolve_actionable(&self.target_args, Actionability::HOVER, EventGuard::Off)
+            .await?;
         action.hover(&point).await?;
         action
             .finish(ReceiptDraft {
@@ -172,15 +172,15 @@ impl Act for Hover {
     }
 }
 
-/// Give an element the focus.
+/// Focus an element.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Focus {
-    /// What to focus.
+    /// The element to focus.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
-    /// What to see to afterwards.
+    pub target_args: TargetArgs,
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -193,20 +193,21 @@ impl Verb for Focus {
 
 impl Act for Focus {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        let point =
-            action.resolve_actionable(&self.aim, Actionability::SET, EventGuard::Nothing).await?;
-        let said: String =
+        let point = action
+            .resolve_actionable(&self.target_args, Actionability::SET, EventGuard::Off)
+            .await?;
+        let focus: String =
             action.ask(&point, &format!("agbrowse.focusElement({})", point.element)).await?;
         action.mark_dispatched();
-        if said == "already" {
+        if focus == "already" {
             let draft =
                 ReceiptDraft { verb: "focus", point: Some(point), after: &self.after, value: None };
             return Ok(action.nothing_to_do(draft).await);
         }
-        if said != "focused" {
+        if focus != "focused" {
             action.release_guard();
             return Err(Error::new(Code::ActNotTaken)
-                .message(format!("{} does not take the focus", point.hit)));
+                .message(format!("{} does not take the focus", point.target)));
         }
         action
             .finish(ReceiptDraft {

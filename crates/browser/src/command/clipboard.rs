@@ -1,4 +1,4 @@
-//! `clipboard`: what was copied, and what is to be pasted.
+//! `clipboard`: reads and writes the browser's clipboard.
 
 use super::{CommandContext, RunInTab, Verb, VerbGroup, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
@@ -13,29 +13,29 @@ use std::fmt;
 
 /// Read or write the browser's clipboard.
 ///
-/// Pages must be served over https, or from this machine.
+/// The page must be served over https or from localhost.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 pub struct Clipboard {
-    /// What to do with it.
+    /// The clipboard action.
     #[command(subcommand)]
     #[serde(flatten)]
     pub action: ClipboardAction,
 }
 
-/// What to do with a clipboard.
+/// A clipboard action.
 #[derive(Clone, Debug, Subcommand, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "action", rename_all = "kebab-case")]
 pub enum ClipboardAction {
-    /// Print the text on it.
+    /// Print the clipboard text.
     Read,
-    /// Put a text on it.
+    /// Write a text to the clipboard.
     Write {
         /// The text.
         text: String,
     },
 }
 
-/// What is on the clipboard.
+/// The clipboard text.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClipboardReply {
@@ -77,7 +77,7 @@ impl RunInTab for Clipboard {
                 thrown.exception.and_then(|it| it.description).map(cdp::LossyString::into_string);
             let what = what.unwrap_or_default();
             return Err(Error::new(Code::EvalThrew).message(format!(
-                "the page has no clipboard: {}",
+                "the clipboard is not available to the page: {}",
                 page::text::quoted(what.lines().next().unwrap_or_default())
             )));
         }

@@ -1,4 +1,4 @@
-//! `close`: the end of the browser, or of one context.
+//! `close`: closes the browser or one context.
 
 use super::{CommandContext, Run, Verb, VerbGroup, VerbReply, VerbSpec};
 use crate::browser::ClosedBy;
@@ -14,21 +14,21 @@ use std::fmt;
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 pub struct Close {}
 
-/// What was closed.
+/// The result of a close.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct CloseReply {
-    /// The context that was closed; absent when it was the whole browser.
+    /// The closed context; absent for the whole browser.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub context: Option<String>,
-    /// How many tabs went with it.
+    /// Number of closed tabs.
     pub tabs: usize,
-    /// Whether a browser was running.
+    /// A browser was running.
     pub was_running: bool,
-    /// Whether one was being started, and was given up.
+    /// A browser was starting, and the start was canceled.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub was_starting: bool,
-    /// Whether it is somebody else's, so that only our own tabs in it were closed.
+    /// The browser was only attached to: it keeps running, and only our tabs in it were closed.
     pub attached: bool,
 }
 
@@ -47,14 +47,14 @@ impl Run for Close {
                 |tab: &Tab| live.is_ours(tab) && (context.is_none() || tab.context == context);
             live.tabs().iter().filter(|row| goes(&row.tab)).count()
         });
-        // What an owner before us left in somebody else's browser.
-        let left = cx.browser.left().filter(|_| live.is_none() && context.is_none());
-        let tabs = left.as_ref().map_or(tabs, |left| left.tabs.len());
+        // Tabs that an earlier owner left in an attached browser.
+        let orphans = cx.browser.orphan_tabs().filter(|_| live.is_none() && context.is_none());
+        let tabs = orphans.as_ref().map_or(tabs, |orphans| orphans.tabs.len());
         let files = live.as_ref().filter(|_| context.is_none());
         let files = files.map_or(0, |live| live.downloads.temporary_files());
         if files > 0 {
             let message = format!(
-                "{files} downloaded file{} went with the browser; `download --to` or `--downloads` keeps them",
+                "{files} downloaded file{} deleted with the browser; `download --to` or `--downloads` keeps them",
                 if files == 1 { "" } else { "s" }
             );
             cx.progress.notes.push(Note::new("downloads-removed", message));
@@ -64,7 +64,8 @@ impl Run for Close {
             (Some(_), None) => {}
             (None, _) => cx.browser.begin_close(ClosedBy::Command, cx.progress.deadline).await?,
         }
-        let attached = left.is_some() || live.as_ref().is_some_and(|live| live.process.is_none());
+        let attached =
+            orphans.is_some() || live.as_ref().is_some_and(|live| live.process.is_none());
         Ok(CloseReply { context, tabs, was_running: live.is_some(), was_starting, attached })
     }
 }
@@ -75,7 +76,7 @@ impl fmt::Display for CloseReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tabs = if self.tabs == 1 { "1 tab".to_owned() } else { format!("{} tabs", self.tabs) };
         match &self.context {
-            _ if self.was_starting => f.write_str("gave up on the browser that was being started"),
+            _ if self.was_starting => f.write_str("canceled the start of the browser"),
             _ if !self.was_running && self.attached => {
                 write!(
                     f,
@@ -84,9 +85,9 @@ impl fmt::Display for CloseReply {
             }
             _ if !self.was_running => f.write_str("no browser was running"),
             Some(name) => write!(f, "closed context {name} with {tabs}"),
-            None if self.attached => {
-                f.write_str("let go of the browser; it runs on, without our tabs")
-            }
+            None if self.attached => f.write_str(
+                "detached from the browser, which keeps running; our tabs in it are closed",
+            ),
             None => write!(f, "closed the browser with {tabs}"),
         }
     }

@@ -1,4 +1,4 @@
-//! `dialog`: answering what the page asks.
+//! `dialog`: answers JavaScript dialogs.
 
 use super::{CommandContext, Run, TabNeed, Verb, VerbReply, VerbSpec};
 use crate::act::{Action, Baseline, DialogEffects, Effect};
@@ -27,33 +27,33 @@ pub struct DialogCommand {
 #[derive(Clone, Debug, Subcommand, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum Answer {
-    /// Say OK.
+    /// Accept it: OK.
     Accept {
-        /// What to type into a prompt [default: what it suggests].
+        /// The text for a prompt [default: the prompt's default text].
         #[serde(skip_serializing_if = "Option::is_none", default)]
         text: Option<String>,
     },
-    /// Say Cancel.
+    /// Dismiss it: Cancel.
     Dismiss,
 }
 
-/// A dialog that was answered.
+/// The result of an answer to a dialog.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DialogReply {
-    /// The dialog.
+    /// The answered dialog.
     pub dialog: Dialog,
-    /// Whether the answer was OK.
+    /// The answer was OK.
     pub accepted: bool,
-    /// What came of the answer.
+    /// The effect of the answer.
     pub effect: Effect,
-    /// What is different on the page, in the lines of a snapshot; what the action did that opened the dialog counts.
+    /// The changed lines of the snapshot, including changes by the action that opened the dialog.
     #[serde(skip_serializing_if = "String::is_empty", default)]
     pub delta: String,
-    /// What else happened meanwhile.
+    /// Page events meanwhile.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub events: Vec<PageEvent>,
-    /// Another dialog that waits for an answer now.
+    /// Another dialog that is open now.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub open: Option<Dialog>,
 }
@@ -67,71 +67,76 @@ impl Run for DialogCommand {
     async fn run(&self, cx: &mut CommandContext<'_>) -> Result<DialogReply> {
         let tab = cx.known_tab()?;
         let before = tab.state.borrow().clone();
-        let mark = tab.activity.mark();
+        let cursor = tab.activity.cursor();
         let dialog = before.dialog.clone();
         let dialog = dialog.ok_or_else(|| {
             Error::new(Code::PageNoDialog).message(format!("no dialog is open on tab {}", tab.id))
         })?;
         let (accepted, prompt_text) = match &self.answer {
-            // The browser would take no text for an empty one.
+            // Without a text, the browser would submit an empty one.
             Answer::Accept { text } => (true, text.clone().or_else(|| dialog.default_text.clone())),
             Answer::Dismiss => (false, None),
         };
         let answer = HandleJavaScriptDialog { accept: accepted, prompt_text };
         tab.channel.call(answer, cx.progress.deadline).await.map_err(|error| tab.explain(error))?;
-        // The next command must not find it still open.
+        // The next command must not find it open.
         let mut state = tab.state.subscribe();
         let closed =
             state.wait_for(|state| state.dialog.as_ref() != Some(&dialog) || state.end.is_some());
         _ = tokio::time::timeout_at(cx.progress.deadline.at(), closed).await;
-        settle(&tab, &before, mark, cx.progress.deadline.at_most(SETTLE)).await;
-        let before = Baseline { state: before, mark };
-        let DialogEffects { effect, delta, mut events } = consequences(cx, &tab, before).await;
+        settle(&tab, &before, cursor, cx.progress.deadline.at_most(SETTLE)).await;
+        let baseline = Baseline { state: before, cursor };
+        let DialogEffects { effect, delta, mut events } =
+            effects_of_answer(cx, &tab, baseline).await;
         let open = tab.state.borrow().dialog.clone();
-        events.extend(open.as_ref().map(Dialog::happening));
+        events.extend(open.as_ref().map(Dialog::page_event));
         let (dialog, open) = (dialog.masked(), open.as_ref().map(Dialog::masked));
         Ok(DialogReply { dialog, accepted, effect, delta, events, open })
     }
 }
 
-/// What came of the answer, with a look at the page when that is to be had: whoever has the turn may go on for long.
-async fn consequences(cx: &mut CommandContext<'_>, tab: &Tab, before: Baseline) -> DialogEffects {
+/// The effects of the answer, with a delta if the turn is free: its holder may keep it for long.
+async fn effects_of_answer(
+    cx: &mut CommandContext<'_>,
+    tab: &Tab,
+    baseline: Baseline,
+) -> DialogEffects {
     let limit = cx.progress.deadline.at_most(TURN);
     if let Ok(Ok(turn)) = tokio::time::timeout_at(limit.at(), cx.take_turn(TabNeed::Page)).await
         && let Ok(live) = cx.live().await
     {
         let mut observation = turn.observation.lock().await;
-        return Action::new(cx, &live, &turn, &mut observation).after_answer(before).await;
+        return Action::new(cx, &live, &turn, &mut observation).dialog_effects(baseline).await;
     }
-    let effect = before.certain_effect(tab).unwrap_or(Effect::Unknown);
-    DialogEffects { effect, delta: String::new(), events: tab.activity.take_untold() }
+    let effect = baseline.known_effect(tab).unwrap_or(Effect::Unknown);
+    DialogEffects { effect, delta: String::new(), events: tab.activity.take_events() }
 }
 
-/// How long the turn on the tab is waited for, to look at the page.
+/// Wait for the turn on the tab, to observe the page.
 const TURN: Duration = Duration::from_millis(500);
 
-/// How long what comes of an answer is waited for.
+/// Timeout of settling after the answer.
 const SETTLE: Duration = Duration::from_secs(1);
 
-/// Waits until the script that asked has gone on, and until another page is there if it went to one.
-async fn settle(tab: &Tab, before: &TabState, mark: ActivityCursor, end: Deadline) {
+/// Waits until the script that opened the dialog has resumed, and for the next page if it navigated.
+async fn settle(tab: &Tab, before: &TabState, cursor: ActivityCursor, end: Deadline) {
     let mut state = tab.state.subscribe();
     let is_broken = |state: &TabState| {
         state.dialog.is_some() || state.end.is_some() || state.loader != before.loader
     };
-    // A script that is busy does not answer.
-    let gone_on = tab.channel.call(Evaluate { expression: "1".into(), ..Evaluate::default() }, end);
+    // A busy script does not respond.
+    let resumed = tab.channel.call(Evaluate { expression: "1".into(), ..Evaluate::default() }, end);
     tokio::select! {
-        _ = gone_on => {}
+        _ = resumed => {}
         _ = state.wait_for(is_broken) => {}
     }
     let mut changed = tab.activity.changed.subscribe();
     loop {
         let now = state.borrow_and_update().clone();
-        let is_leaving = tab.activity.mark().departures > mark.departures;
+        let is_leaving = tab.activity.cursor().departures > cursor.departures;
         let is_there = now.loader != before.loader && now.phase >= Phase::DomReady;
         let is_over = now.dialog.is_some() || now.end.is_some() || is_there;
-        let is_asking = tab.activity.open_since(mark) > 0;
+        let is_asking = tab.activity.open_since(cursor) > 0;
         if is_over || !(is_leaving || is_asking || now.loader != before.loader) {
             return;
         }

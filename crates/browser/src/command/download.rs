@@ -1,4 +1,4 @@
-//! `download`: a file that the page gives away.
+//! `download`: saves a file from the page.
 
 use super::{Act, Caller, Verb, VerbGroup, VerbSpec};
 use crate::act::pointer::{Button, ClickSpec};
@@ -11,23 +11,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// Click what gives away a file, and wait until the file is there.
+/// Click a download link or button and wait for the file.
 ///
-/// Without a target, waits for the next file that the page gives away, or for one that is on its way.
+/// Without a target, waits for the next download of the page, or for one in progress.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Download {
-    /// What to click.
+    /// The element to click.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
-    /// Where to put the file: a path, or a folder that is there.
+    /// The destination: a file path or an existing folder.
     #[arg(long, value_name = "PATH")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<PathBuf>,
 }
 
 impl Download {
-    /// Makes the path that of the caller, wherever the work is done.
+    /// Resolves the path against the caller's working directory.
     pub fn resolve(&mut self) {
         if let (Ok(here), Some(to)) = (std::env::current_dir(), &mut self.to) {
             *to = here.join(&*to);
@@ -48,7 +48,7 @@ impl Verb for Download {
 impl Act for Download {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
         let activity = &action.tab.activity;
-        let mut mark = activity.mark();
+        let mut cursor = activity.cursor();
         let after = SettleArgs { no_delta: true, ..SettleArgs::default() };
         let receipt = match &self.target {
             Some(target) => {
@@ -56,10 +56,10 @@ impl Act for Download {
                 action.click_on("download", &TargetArgs::at(target.clone()), press, &after).await?
             }
             None => {
-                // One that is on its way counts.
+                // A download in progress counts.
                 let on_its_way = activity.downloads_since(ActivityCursor::default());
                 if on_its_way.last().is_some_and(|last| last.done.is_none()) {
-                    mark.downloaded -= 1;
+                    cursor.downloaded -= 1;
                 }
                 action.watch_effects().await?;
                 action.mark_dispatched();
@@ -70,11 +70,10 @@ impl Act for Download {
         };
         let mut changed = action.tab.activity.changed.subscribe();
         loop {
-            let all = action.tab.activity.downloads_since(mark);
+            let all = action.tab.activity.downloads_since(cursor);
             if let Some(done) = all.iter().find_map(|it| it.done.clone()) {
                 let path = done.map_err(|why| {
-                    Error::new(Code::DownloadFailed)
-                        .message(format!("the file did not come: {why}"))
+                    Error::new(Code::DownloadFailed).message(format!("the download failed: {why}"))
                 })?;
                 let path = match &self.to {
                     Some(to) => moved(&path, to)?,
@@ -87,7 +86,7 @@ impl Act for Download {
                     ..receipt
                 };
                 receipt.events.retain(|event| event.kind != "download");
-                action.tab.activity.forget_untold("download");
+                action.tab.activity.discard_events("download");
                 return Ok(receipt);
             }
             tokio::select! {
@@ -103,7 +102,7 @@ impl Act for Download {
     }
 }
 
-/// Moves a file to where the caller wants it.
+/// Moves a file to the destination.
 fn moved(from: &Path, to: &Path) -> Result<PathBuf> {
     let to = match to.is_dir() {
         true => to.join(from.file_name().unwrap_or_default()),
@@ -113,7 +112,7 @@ fn moved(from: &Path, to: &Path) -> Result<PathBuf> {
         Error::new(Code::FileWriteFailed).message(format!("`{}`: {error}", to.display()))
     };
     if std::fs::rename(from, &to).is_err() {
-        // Another disk.
+        // On another file system.
         std::fs::copy(from, &to).map_err(failed)?;
         _ = std::fs::remove_file(from);
     }

@@ -1,4 +1,4 @@
-//! `drag`: one element dragged onto another.
+//! `drag`: drags one element onto another.
 
 use super::{Act, Verb, VerbSpec};
 use crate::act::{
@@ -12,17 +12,17 @@ use serde::{Deserialize, Serialize};
 
 /// Drag an element onto another.
 ///
-/// With the mouse; where the page lets data be dragged, the data goes along.
+/// Uses the mouse; a native drag carries its data along.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Drag {
-    /// What to drag.
+    /// The element to drag.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
-    /// Where to.
+    pub target_args: TargetArgs,
+    /// The element to drop it on.
     pub to: Target,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -35,27 +35,31 @@ impl Verb for Drag {
 
 impl Act for Drag {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        // The end first: looking for it may scroll.
-        let to = TargetArgs { no_wait: self.aim.no_wait, ..TargetArgs::at(self.to.clone()) };
-        action.resolve_actionable(&to, Actionability::HOVER, EventGuard::Look).await?;
-        action.resolve_actionable(&self.aim, Actionability::HOVER, EventGuard::Look).await?;
+        // The destination first: resolving it may scroll.
+        let to =
+            TargetArgs { no_wait: self.target_args.no_wait, ..TargetArgs::at(self.to.clone()) };
+        action.resolve_actionable(&to, Actionability::HOVER, EventGuard::DryRun).await?;
+        action
+            .resolve_actionable(&self.target_args, Actionability::HOVER, EventGuard::DryRun)
+            .await?;
         let end = action
             .resolve_actionable(
                 &to,
                 Actionability { dry: true, ..Actionability::HOVER },
-                EventGuard::Look,
+                EventGuard::DryRun,
             )
             .await?;
         if end.x == 0.0 && end.y == 0.0 {
             return Err(Error::new(Code::ActHidden).message(format!(
-                "{} and what is to be dragged are not in view together",
-                end.hit
+                "{} and the dragged element are not in view together",
+                end.target
             )));
         }
-        let point =
-            action.resolve_actionable(&self.aim, Actionability::CLICK, EventGuard::Nothing).await?;
+        let point = action
+            .resolve_actionable(&self.target_args, Actionability::CLICK, EventGuard::Off)
+            .await?;
         action.drag(&point, (end.x, end.y)).await?;
-        let value = Some(end.hit.to_string());
+        let value = Some(end.target.to_string());
         action
             .finish(ReceiptDraft { verb: "drag", point: Some(point), after: &self.after, value })
             .await

@@ -1,4 +1,4 @@
-//! `eval`: a script in the page.
+//! `eval`: runs a script in the page.
 
 use super::{Caller, CommandContext, RunInTab, Verb, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result, Stage};
@@ -20,19 +20,18 @@ use std::time::{Duration, Instant};
 
 /// Run a script in the page and print its result.
 ///
-/// The result is printed as JSON, a string as it is. Promises are waited for, and `await` may be used at the
-/// top level.
+/// The result is printed as JSON, a string as plain text. Promises are awaited, and top-level `await` is allowed.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Eval {
     /// The script; `-` reads it from standard input.
     #[arg(allow_hyphen_values = true)]
     pub script: String,
-    /// Let the script do what a page may do only after a click or a key.
+    /// Run the script with a user gesture, for APIs that need a click or a key press.
     #[arg(long)]
     #[serde(default)]
     pub gesture: bool,
-    /// Run it beside the page: it sees the same document, and neither sees the other's variables.
+    /// Run it in an isolated world: same document, separate variables.
     #[arg(long)]
     #[serde(default)]
     pub isolated: bool,
@@ -42,13 +41,13 @@ pub struct Eval {
     pub on: Option<Target>,
 }
 
-/// The world of scripts that run beside the page. Not the one we look through: a script must not break that.
-const BESIDE: &str = "agbrowse-eval";
+/// The isolated world of user scripts. Not the observer's: a script must not break that one.
+const ISOLATED_WORLD: &str = "agbrowse-eval";
 
-/// What an answer needs to come back in time, after the browser has stopped a script.
+/// Time reserved for the response after the browser has terminated a script.
 const MARGIN: Duration = Duration::from_millis(150);
 
-/// A JSON value as the page wrote it.
+/// A JSON value as serialized by the page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Json(pub Box<RawValue>);
@@ -65,22 +64,22 @@ impl JsonSchema for Json {
     }
 }
 
-/// Whether a script looks as if it changed style sheets. That leaves no trace: what is known of them is kept for seconds,
-/// because reading them is dear.
-fn may_change_sheets(script: &str) -> bool {
+/// True if a script may change style sheets. That leaves no trace, and parsed style sheets are cached for seconds,
+/// because parsing is expensive.
+fn may_change_stylesheets(script: &str) -> bool {
     ["heet", "Rule", "replaceSync", "HTMLStyle"].iter().any(|word| script.contains(word))
 }
 
-/// What a script gave.
+/// The result of a script.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EvalReply {
-    /// Its type in JavaScript: `string`, `number`, `object`, `undefined` …
+    /// Its JavaScript type: `string`, `number`, `object`, `undefined` …
     pub r#type: String,
-    /// Its value; absent when JSON has no word for it.
+    /// Its value; absent if JSON cannot represent it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub value: Option<Json>,
-    /// `NaN`, `Infinity`, `-0`, `12n`: what JSON has no word for.
+    /// `NaN`, `Infinity`, `-0`, `12n`: values that JSON cannot represent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub unserializable: Option<String>,
 }
@@ -102,14 +101,15 @@ impl Verb for Eval {
 
 impl RunInTab for Eval {
     async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<EvalReply> {
-        // The browser stops our script, and only ours, a little before the deadline.
+        // The browser terminates only this script, shortly before the deadline.
         let left = cx.progress.deadline.left();
         let allowed = left.saturating_sub(left.mul_f64(0.05).max(MARGIN)).max(left / 2);
         let context_id = match self.isolated {
             false => None,
             true => {
                 let frame_id = turn.target_id.clone();
-                let world = CreateIsolatedWorld { frame_id, world_name: Some(BESIDE.into()) };
+                let world =
+                    CreateIsolatedWorld { frame_id, world_name: Some(ISOLATED_WORLD.into()) };
                 turn.call(world, cx.progress.deadline).await?.execution_context_id
             }
         };
@@ -117,8 +117,8 @@ impl RunInTab for Eval {
             Some(target) => Some(element(cx, turn, target).await?),
             None => None,
         };
-        // Whatever it does, what was seen before may be different after it.
-        match may_change_sheets(&self.script) {
+        // A script may change anything that is cached.
+        match may_change_stylesheets(&self.script) {
             true => turn.observation.lock().await.reset(),
             false => turn.observation.lock().await.invalidate_own_process(turn),
         }
@@ -135,15 +135,16 @@ impl RunInTab for Eval {
         let running = ScriptGuard::new(turn.clone(), channel);
         let reply = match on {
             None => {
-                // A script that pauses is stopped by nobody when it goes on. Whether the page came to it, this tells.
-                let came = self
+                // The browser does not terminate a script that resumes after an `await`. The probe tells whether the
+                // page became responsive.
+                let probe = self
                     .script
                     .contains("await")
                     .then(|| running.channel.start(&script_guard::question()));
                 let reply = running.call(evaluate, cx.progress.deadline).await;
-                if let (Err(error), Some(Ok(came))) = (&reply, came)
+                if let (Err(error), Some(Ok(probe))) = (&reply, probe)
                     && error.code() == Code::PageUnresponsive
-                    && came.wait(cx.progress.deadline).await.is_ok()
+                    && probe.wait(cx.progress.deadline).await.is_ok()
                 {
                     return Err(unsettled(cx.progress.deadline));
                 }
@@ -162,7 +163,7 @@ impl RunInTab for Eval {
                     ..CallFunctionOn::default()
                 };
                 let reply = running.unless_blocked(channel.call(call, cx.progress.deadline)).await;
-                // The browser stops no function by itself. The page answered a moment ago: it is ours that is busy.
+                // The browser does not terminate functions. The page responded a moment ago: the function is busy.
                 if reply.as_ref().is_err_and(|error| error.code() == Code::PageUnresponsive) {
                     return Err(stopped(cx.progress.deadline.total()));
                 }
@@ -177,11 +178,11 @@ impl RunInTab for Eval {
             Ok(result) => by_value(&running, result, cx.progress.deadline).await?,
             Err(error) => Err(error),
         };
-        // From here on nothing of ours runs in the page; stopping would hit what comes next.
+        // The script is done: terminating now would hit the next one.
         drop(running.over());
         let mut result = result?;
         if result.subtype.as_deref() == Some("null") {
-            // The decoder takes a null for an absent value.
+            // The decoder reads a null as an absent value.
             result.value = RawValue::from_string("null".into()).ok();
         }
         Ok(EvalReply {
@@ -196,7 +197,7 @@ impl RunInTab for Eval {
     }
 }
 
-/// The page's own handle on an element, and where it is good.
+/// The object id of an element in the page's main world, and its session.
 async fn element(
     cx: &mut CommandContext<'_>,
     turn: &Turn,
@@ -226,7 +227,7 @@ async fn element(
     let gone = || target::stale_target_error(&observation, target);
     let frame = &tree.frames[usize::from(node.frame)];
     let world = observation.world_of(&frame.document).ok_or_else(gone)?;
-    let explain = |trouble: ObserveError| trouble.explain(turn);
+    let explain = |error: ObserveError| error.explain(turn);
     let ids = world.backend_ids(&[node.element], cx.progress.deadline).await.map_err(explain)?;
     let ids: Vec<i64> = ids.into_iter().flatten().collect();
     let handles = world.page_handles(&ids, cx.progress.deadline).await.map_err(explain)?;
@@ -234,8 +235,8 @@ async fn element(
     Ok((world.channel.clone(), handle))
 }
 
-/// A result as its value: promises are waited for, objects written down. Plain values are that already, so
-/// the usual script costs one round trip. The outer error is for a script that is not over.
+/// The result by value: promises are awaited, objects serialized. Primitive values need no further call, so the usual
+/// script costs one round trip. The outer error is for a script that is still running.
 async fn by_value(
     turn: &Turn,
     result: RemoteObject,
@@ -262,7 +263,7 @@ async fn by_value(
     };
     turn.channel.post(&ReleaseObject { object_id: handle });
     let value = reply.and_then(|(value, thrown)| unless_thrown(value, thrown));
-    // A function has no value in JSON, and `{}` would be a lie.
+    // JSON has no functions; `{}` would be wrong.
     let is_function = result.r#type.as_deref() == Some("function");
     Ok(value.map(|value| match is_function {
         true => RemoteObject { value: None, r#type: result.r#type, ..RemoteObject::default() },
@@ -286,12 +287,12 @@ fn stopped(after: Duration) -> Error {
         .message(format!("the script was stopped after {} ms", after.as_millis()))
 }
 
-/// The error for a script whose promise was not settled in time.
+/// The error for a script whose promise did not settle in time.
 fn unsettled(deadline: Deadline) -> Error {
     stopped(deadline.total()).evidence("waitingFor", "promise")
 }
 
-/// The browser refuses a result that it cannot write down: a cycle, a window.
+/// The error for a result that cannot be serialized: a cycle, a window.
 fn not_json(error: Error) -> Error {
     if error.code() != Code::CdpRefused {
         return error;
@@ -321,10 +322,10 @@ fn threw(thrown: &ExceptionDetails) -> Error {
     error.evidence("thrown", text)
 }
 
-/// A JSON value for people: a string as it is, everything else as JSON.
+/// A JSON value as text: a string without quotes, everything else as JSON.
 fn plain(value: &RawValue) -> String {
     let json = value.get();
-    // Not tried on anything else: to say where it went wrong takes longer than all the rest.
+    // Strings only: a failed parse costs more than the rest.
     let text =
         json.starts_with('"').then(|| serde_json::from_str::<LossyString>(json).ok()).flatten();
     text.map_or_else(|| json.to_owned(), LossyString::into_string)

@@ -1,4 +1,4 @@
-//! `fill`: a text put into a field in place of what is there.
+//! `fill`: replaces the value of a field.
 
 use super::press::focused;
 use super::{Act, Caller, CommandContext, Verb, VerbSpec};
@@ -15,18 +15,17 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Put a text into a field, in place of what is there.
+/// Fill a field, replacing its value.
 ///
-/// Works for text fields, dates, colours, sliders and everything that can be edited; what is in the field afterwards
-/// is compared with what was meant to be.
+/// Works for text fields, dates, colours, sliders and editable elements. The resulting value is read back and compared.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fill {
-    /// The field.
+    /// The field to fill.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
-    /// The text; nothing empties the field.
+    pub target_args: TargetArgs,
+    /// The text; an empty one clears the field.
     #[arg(
         allow_hyphen_values = true,
         required_unless_present = "secret",
@@ -39,18 +38,18 @@ pub struct Fill {
     #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub secret: Option<String>,
-    /// Press Enter when it is in.
+    /// Press Enter after the text.
     #[arg(long)]
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub submit: bool,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
 }
 
 impl Fill {
-    /// Looks up the secret where the caller is, so that it is the caller's.
+    /// Looks up the secret on the caller's side.
     ///
     /// # Errors
     /// `secret.not-found`.
@@ -69,7 +68,7 @@ impl Verb for Fill {
     const SPEC: VerbSpec = VerbSpec::ACT;
 
     fn check(&self, cx: &CommandContext<'_>) -> Result<()> {
-        let value = written(self.value.as_ref(), self.secret.as_deref())?;
+        let value = value_or_secret(self.value.as_ref(), self.secret.as_deref())?;
         if self.secret.is_some() {
             cx.keep_secret(&value);
         }
@@ -82,14 +81,14 @@ impl Verb for Fill {
 
 impl Act for Fill {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        let value = written(self.value.as_ref(), self.secret.as_deref())?;
-        let writing = FillInput { value: &value, is_secret: self.secret.is_some(), keeps: false };
+        let value = value_or_secret(self.value.as_ref(), self.secret.as_deref())?;
+        let input = FillInput { value: &value, is_secret: self.secret.is_some(), keeps: false };
         if !self.submit {
-            return write(action, "fill", &self.aim, writing, &self.after).await;
+            return write(action, "fill", &self.target_args, input, &self.after).await;
         }
         let quiet = SettleArgs { no_delta: true, ..SettleArgs::default() };
-        write(action, "fill", &self.aim, writing, &quiet).await?;
-        let point = focused(action, &self.aim).await?;
+        write(action, "fill", &self.target_args, input, &quiet).await?;
+        let point = focused(action, &self.target_args).await?;
         action.press(&[Chord::parse("Enter")?]).await?;
         let value = Some("Enter".to_owned());
         action
@@ -98,7 +97,10 @@ impl Act for Fill {
     }
 }
 
-pub(super) fn written(value: Option<&SecretString>, secret: Option<&str>) -> Result<SecretString> {
+pub(super) fn value_or_secret(
+    value: Option<&SecretString>,
+    secret: Option<&str>,
+) -> Result<SecretString> {
     match (value, secret) {
         (Some(value), _) => Ok(value.clone()),
         (None, Some(name)) => secret::look_up(name),
@@ -113,117 +115,124 @@ pub(super) struct FillInput<'w> {
     pub(super) keeps: bool,
 }
 
-/// What is left to do after a field was got ready.
+/// The remaining step after a field was prepared.
 #[derive(Deserialize)]
 pub(super) struct PrepareReply {
     pub(super) left: String,
-    /// The ways to put a text into it, the best first.
+    /// Input methods for the field, the best first.
     #[serde(default)]
     ways: Vec<InputMethod>,
-    /// From where to where a slider goes, and in which steps.
+    /// Minimum, maximum and step of a slider.
     #[serde(default)]
     range: Option<[String; 3]>,
 }
 
-/// A way to put a text into what has the focus.
+/// An input method for the focused field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum InputMethod {
-    /// At once, as an input method does.
+    /// Inserted at once, as by an input method editor.
     Insert,
-    /// As the page's own handler of pasted text takes it.
+    /// Handled by the page's own paste handler.
     Paste,
     /// Key by key.
     Keys,
-    /// At once, in place of what the document has of it.
+    /// Inserted at once, replacing the selection in the document.
     Replace,
 }
 
-/// How what a field holds compares with what was wanted.
+/// Comparison of the field's value with the intended one.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ReadBack {
     is: String,
     held: Option<String>,
-    /// An editor can be asked for a copy of its text.
+    /// An editor whose text can be read through a copy event.
     #[serde(default)]
     can_copy: bool,
 }
 
 impl ReadBack {
-    /// The field has the text, and no other way to put it there can do better.
+    /// The value is correct, or no other input method can improve it.
     fn is_as_wanted(&self) -> bool {
         matches!(&*self.is, "equal" | "formatted" | "gone" | "unread")
     }
 }
 
-/// What became of an attempt to put a text into a field.
+/// The outcome of an attempt to enter a text.
 enum InsertOutcome {
     Gone,
     Done,
-    /// And so many other ways are left to try.
+    /// Entered, with this number of other input methods left.
     Written(usize),
 }
 
 pub(super) async fn write(
     action: &mut Action<'_>,
     verb: &str,
-    aim: &TargetArgs,
-    writing: FillInput<'_>,
+    target_args: &TargetArgs,
+    input: FillInput<'_>,
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    let mut way = 0;
-    for _ in 0..TRIES + MOST_OTHER_WAYS {
-        let point = action.resolve_actionable(aim, Actionability::WRITE, EventGuard::Keys).await?;
-        let left = match put(action, &point, writing, way).await? {
+    let mut method = 0;
+    for _ in 0..TRIES + MAX_OTHER_METHODS {
+        let point = action
+            .resolve_actionable(target_args, Actionability::WRITE, EventGuard::Keyboard)
+            .await?;
+        let left = match put(action, &point, input, method).await? {
             InsertOutcome::Gone => continue,
             InsertOutcome::Done => 0,
             InsertOutcome::Written(left) => left,
         };
-        let (came, settled) = action.settle(after).await;
-        // Held back: the focus went elsewhere at the last moment.
-        if came.hits == 0 && !came.missed.is_empty() {
+        let (effects, settled) = action.settle(after).await;
+        // Blocked by the guard: the focus moved at the last moment.
+        if effects.hits == 0 && !effects.missed.is_empty() {
             continue;
         }
         let mut value = None;
-        if let Some(compared) = compare(action, &point, writing).await {
+        if let Some(compared) = compare(action, &point, input).await {
             if left > 0 && !compared.is_as_wanted() {
-                way += 1;
+                method += 1;
                 continue;
             }
-            value = verify(action, &point, writing, compared)?;
+            value = verify(action, &point, input, compared)?;
         }
         let draft = ReceiptDraft { verb, point: Some(point), after, value };
-        return action.write(draft, (came, settled)).await;
+        return action.build_receipt(draft, (effects, settled)).await;
     }
     Err(Error::new(Code::ActMissed).message("the field does not keep the focus"))
 }
 
-/// How many ways there are to put a text into a field, apart from the first.
-const MOST_OTHER_WAYS: usize = 2;
+/// Maximum number of input methods after the first.
+const MAX_OTHER_METHODS: usize = 2;
 
-/// Puts a text into a field in place of what is there, as another verb.
-pub(super) async fn put_in(
+/// Fills a field on behalf of another verb.
+pub(super) async fn fill_as(
     action: &mut Action<'_>,
     verb: &str,
-    aim: &TargetArgs,
+    target_args: &TargetArgs,
     value: &SecretString,
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    let receipt =
-        write(action, verb, aim, FillInput { value, is_secret: false, keeps: false }, after)
-            .await?;
+    let receipt = write(
+        action,
+        verb,
+        target_args,
+        FillInput { value, is_secret: false, keeps: false },
+        after,
+    )
+    .await?;
     Ok(Receipt { value: Some(value.reveal().to_owned()), ..receipt })
 }
 
-/// Puts a text into a field, by one of the ways that it takes.
+/// Enters a text with one of the field's input methods.
 async fn put(
     action: &mut Action<'_>,
     point: &ActionPoint,
-    writing: FillInput<'_>,
-    way: usize,
+    input: FillInput<'_>,
+    method: usize,
 ) -> Result<InsertOutcome> {
-    let FillInput { value, is_secret, keeps } = writing;
+    let FillInput { value, is_secret, keeps } = input;
     let hide =
         if is_secret { format!("agbrowse.markSecret({}), ", point.element) } else { String::new() };
     let script = format!(
@@ -232,7 +241,7 @@ async fn put(
         json(value.reveal())
     );
     let prepared: PrepareReply = action.ask(point, &script).await?;
-    let Some(chosen) = prepared.ways.get(way).or(prepared.ways.last()).copied() else {
+    let Some(chosen) = prepared.ways.get(method).or(prepared.ways.last()).copied() else {
         return put_at_once(action, point, &prepared);
     };
     if prepared.left == "nothing" {
@@ -249,17 +258,17 @@ async fn put(
         (text, InputMethod::Paste) => {
             let script = format!("agbrowse.paste({}, {})", point.element, json(text));
             let is_taken: bool = action.ask(point, &script).await?;
-            match prepared.ways.get(way + 1) {
+            match prepared.ways.get(method + 1) {
                 _ if is_taken => action.mark_dispatched(),
                 Some(InputMethod::Keys) => action.type_keys(text).await?,
                 _ => action.insert(text).await?,
             }
         }
     }
-    Ok(InsertOutcome::Written(prepared.ways.len().saturating_sub(way + 1)))
+    Ok(InsertOutcome::Written(prepared.ways.len().saturating_sub(method + 1)))
 }
 
-/// The end of an attempt for a field that nothing is typed into.
+/// The outcome for a field that takes no keyboard input.
 fn put_at_once(
     action: &mut Action<'_>,
     point: &ActionPoint,
@@ -287,7 +296,7 @@ fn put_at_once(
     ))
 }
 
-/// Selects all that an editor holds, by its own keys: it may hold more than what is in the document.
+/// Selects the whole text of an editor with its own shortcut: it may hold more than the document shows.
 async fn select_all(action: &mut Action<'_>, point: &ActionPoint, is_forced: bool) -> Result<()> {
     action.press(&[Chord::parse("ControlOrMeta+a")?]).await?;
     action
@@ -296,14 +305,14 @@ async fn select_all(action: &mut Action<'_>, point: &ActionPoint, is_forced: boo
     Ok(())
 }
 
-/// Compares what a field holds with what it was meant to; `None` when it cannot be asked any more, as where a dialog
-/// or another page came of it.
+/// Compares a field's value with the intended one; `None` if it cannot be asked, such as after a navigation or under a
+/// dialog.
 async fn compare(
     action: &mut Action<'_>,
     point: &ActionPoint,
-    writing: FillInput<'_>,
+    input: FillInput<'_>,
 ) -> Option<ReadBack> {
-    let FillInput { value, keeps, .. } = writing;
+    let FillInput { value, keeps, .. } = input;
     if action.left_page() {
         return None;
     }
@@ -315,16 +324,16 @@ async fn compare(
     }
     select_all(action, point, false).await.ok()?;
     let copied = action.ask::<ReadBack>(point, &format!("{compare}, true)")).await.ok()?;
-    // What is typed next must not replace it.
+    // Further keys must not replace the selection.
     action.press(&[Chord::parse("ArrowRight").ok()?]).await.ok()?;
     Some(copied)
 }
 
-/// Sees that a field holds what it was meant to. Gives the form that its page wrote it in, if that is another one.
+/// Verifies the value of a field. Returns the reformatted value, if the page changed its format.
 fn verify(
     action: &mut Action<'_>,
     point: &ActionPoint,
-    writing: FillInput<'_>,
+    input: FillInput<'_>,
     compared: ReadBack,
 ) -> Result<Option<String>> {
     let held = compared.held.unwrap_or_default();
@@ -332,21 +341,21 @@ fn verify(
     match &*compared.is {
         "equal" | "gone" => Ok(None),
         "formatted" | "reflowed" => {
-            let message = "the page wrote it in its own form";
+            let message = "the page reformatted the value";
             action.progress.notes.push(Note::new("formatted", message));
-            Ok(Some(held).filter(|held| !held.is_empty() && !writing.is_secret))
+            Ok(Some(held).filter(|held| !held.is_empty() && !input.is_secret))
         }
         "unread" => {
-            let message = "what it holds now cannot be read back: look before you go on";
+            let message = "the value cannot be read back: take a snapshot before going on";
             action.progress.notes.push(Note::new("unverified", message));
             Ok(None)
         }
         "empty" => Err(not_taken(point, "is empty afterwards")),
-        _ if writing.is_secret => Err(not_taken(point, "holds something else afterwards")),
+        _ if input.is_secret => Err(not_taken(point, "holds another value afterwards")),
         _ => Err(not_taken(point, &format!("holds {held:?} afterwards")).evidence("holds", held)),
     }
 }
 
 pub(super) fn not_taken(point: &ActionPoint, why: &str) -> Error {
-    Error::new(Code::ActNotTaken).message(format!("{} {why}", point.hit))
+    Error::new(Code::ActNotTaken).message(format!("{} {why}", point.target))
 }

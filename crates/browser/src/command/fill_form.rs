@@ -1,4 +1,4 @@
-//! `fill-form`: several fields filled in by one command.
+//! `fill-form`: fills several fields in one command.
 
 use super::fill::{FillInput, write};
 use super::{Act, Verb, VerbSpec};
@@ -13,29 +13,29 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// Fill in several fields at once.
+/// Fill several fields at once.
 ///
-/// Text fields get the text, lists the option of that name, checkboxes `true` or `false`. Stops at the first field
-/// that does not take its value.
+/// Text fields get the text, lists the option of that name, checkboxes `true` or `false`. Stops at the first field that
+/// does not accept its value.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FillForm {
     /// The fields: `TARGET => VALUE`, such as `'label=E-mail => ann@example.org'`.
     #[arg(required = true, value_name = "FIELD")]
     pub fields: Vec<Field>,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
 }
 
-/// A field and what to put into it.
+/// A field and its new value.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Field {
     /// The field.
     pub target: Target,
-    /// What to put into it.
+    /// The new value.
     pub value: SecretString,
 }
 
@@ -44,7 +44,7 @@ impl FromStr for Field {
     fn from_str(text: &str) -> std::result::Result<Self, String> {
         let (target, value) = text
             .split_once("=>")
-            .ok_or_else(|| format!("`{text}` is no field: expected `TARGET => VALUE`"))?;
+            .ok_or_else(|| format!("`{text}` is not a field: expected `TARGET => VALUE`"))?;
         Ok(Self { target: target.parse()?, value: SecretString::from(value.trim()) })
     }
 }
@@ -68,7 +68,7 @@ impl Act for FillForm {
             })?;
             filled.extend(receipt.target.as_ref().map(ToString::to_string));
             whole = Some(match whole {
-                Some(before) => together(before, receipt),
+                Some(before) => merge(before, receipt),
                 None => receipt,
             });
         }
@@ -85,8 +85,8 @@ impl Act for FillForm {
     }
 }
 
-/// One receipt for two things that were done one after the other. What is different then is told by the second.
-fn together(mut first: Receipt, second: Receipt) -> Receipt {
+/// Merges the receipts of two actions in sequence. The delta is that of the second.
+fn merge(mut first: Receipt, second: Receipt) -> Receipt {
     first.attempts.extend(second.attempts);
     first.events.extend(second.events);
     let is_new = |change: &String| !first.changes.contains(change);
@@ -105,9 +105,10 @@ fn together(mut first: Receipt, second: Receipt) -> Receipt {
 }
 
 async fn fill_field(action: &mut Action<'_>, field: &Field, after: &SettleArgs) -> Result<Receipt> {
-    let aim = TargetArgs::at(field.target.clone());
-    let point = action.resolve_actionable(&aim, Actionability::SET, EventGuard::Look).await?;
-    let role = point.hit.role.as_str();
+    let target_args = TargetArgs::at(field.target.clone());
+    let point =
+        action.resolve_actionable(&target_args, Actionability::SET, EventGuard::DryRun).await?;
+    let role = point.target.role.as_str();
     let value = field.value.reveal();
     match (&*point.kind, role) {
         ("checkbox" | "radio", _) | (_, "checkbox" | "switch" | "radio" | "menuitemcheckbox") => {
@@ -116,27 +117,28 @@ async fn fill_field(action: &mut Action<'_>, field: &Field, after: &SettleArgs) 
                 "false" | "no" | "off" | "0" | "unchecked" | "" => false,
                 _ => {
                     return Err(Error::new(Code::CommandInvalid)
-                        .message(format!("{} takes `true` or `false`", point.hit)));
+                        .message(format!("{} takes `true` or `false`", point.target)));
                 }
             };
-            super::select::set(action, &aim, wanted, after).await
+            super::select::set(action, &target_args, wanted, after).await
         }
         ("select", _) | (_, "listbox") => {
-            super::select::select(action, &aim, &[value.to_owned()], after).await
+            super::select::select(action, &target_args, &[value.to_owned()], after).await
         }
         _ => {
-            let writing = FillInput { value: &field.value, is_secret: false, keeps: false };
-            let now = TargetArgs { no_wait: true, ..aim.clone() };
-            // A list that one can only choose from.
+            let input = FillInput { value: &field.value, is_secret: false, keeps: false };
+            let now = TargetArgs { no_wait: true, ..target_args.clone() };
+            // A combobox without text input.
             let is_list = role == "combobox"
                 && action
-                    .resolve_actionable(&now, Actionability::WRITE, EventGuard::Look)
+                    .resolve_actionable(&now, Actionability::WRITE, EventGuard::DryRun)
                     .await
                     .is_err_and(|error| error.code() == Code::ActNotEditable);
             if is_list {
-                return super::select::select(action, &aim, &[value.to_owned()], after).await;
+                return super::select::select(action, &target_args, &[value.to_owned()], after)
+                    .await;
             }
-            write(action, "fill", &aim, writing, after).await
+            write(action, "fill", &target_args, input, after).await
         }
     }
 }

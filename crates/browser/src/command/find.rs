@@ -1,4 +1,4 @@
-//! `find`: what on the page has a role, a name, a text.
+//! `find`: searches the page by role, name or text.
 
 use super::{CommandContext, RunInTab, Verb, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
@@ -14,64 +14,64 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::fmt;
 
-/// Find things on the page by what they say, what they are, or what they are called.
+/// Find elements on the page by text, role or name.
 ///
-/// Lists what was found, with refs for what can be acted on, and below it the controls of the same row or card.
+/// Lists the matches with the refs of actionable elements and, below each, the controls of the same row or card.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Find {
-    /// Text that the thing has in it, in any case.
+    /// Text that the element contains, case-insensitive.
     #[arg(required_unless_present_any = ["role", "name"])]
     pub text: Option<String>,
-    /// What it is: `button`, `link`, `heading` …
+    /// Its role: `button`, `link`, `heading` …
     #[arg(long)]
     pub role: Option<String>,
-    /// What it is called, in any case; a part is enough.
+    /// Its accessible name or a part of it, case-insensitive.
     #[arg(long)]
     pub name: Option<String>,
-    /// The whole name or text, not a part of it.
+    /// Match the whole name or text.
     #[arg(long)]
     pub exact: bool,
 }
 
-/// What was found.
+/// The matches.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FindReply {
-    /// In reading order.
+    /// The matches, in reading order.
     pub found: Vec<FindRow>,
 }
 
-/// One thing.
+/// A match.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct FindRow {
-    /// Its ref, if it can be acted on.
+    /// Its ref, if it is actionable.
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none", default)]
     pub ref_name: Option<String>,
-    /// What it is.
+    /// Its role.
     pub role: String,
-    /// What it is called, or the text itself.
+    /// Its accessible name, or the text itself.
     pub name: String,
-    /// What can be acted on in the same item: the row, the entry, the card. Where few things were found.
+    /// The controls of the same item: row, list entry, card. Only for few matches.
     #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub beside: Vec<NearbyControl>,
 }
 
-/// Something that can be acted on beside what was found.
+/// A control in the same item as a match.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NearbyControl {
     /// Its ref.
     #[serde(rename = "ref")]
     pub ref_name: String,
-    /// What it is.
+    /// Its role.
     pub role: String,
-    /// What it is called.
+    /// Its accessible name.
     pub name: String,
 }
 
-/// How many finds are told with what is beside them.
+/// Maximum number of matches that are reported with nearby controls.
 const FEW: usize = 20;
 
 impl Verb for Find {
@@ -82,8 +82,9 @@ impl Verb for Find {
         self.wanted_role()?;
         let is_blank = |text: &Option<String>| text.as_ref().is_some_and(|it| it.trim().is_empty());
         if is_blank(&self.text) || is_blank(&self.name) {
-            return Err(Error::new(Code::CommandInvalid)
-                .message("`find` needs a text: everything has an empty one"));
+            return Err(
+                Error::new(Code::CommandInvalid).message("`find` needs a text that is not empty")
+            );
         }
         Ok(())
     }
@@ -95,7 +96,7 @@ impl Find {
             None => Ok(None),
             Some(name) => Role::named(name).map(Some).ok_or_else(|| {
                 Error::new(Code::CommandInvalid).message(format!(
-                    "`{name}` is no role; roles are `button`, `link`, `heading` …"
+                    "`{name}` is not a known role; roles are `button`, `link`, `heading` …"
                 ))
             }),
         }
@@ -107,11 +108,13 @@ impl RunInTab for Find {
         let live = cx.live().await?;
         let mut observation = turn.observation.lock().await;
         let observation = &mut *observation;
-        let look = ObserveOptions::default();
+        let options = ObserveOptions::default();
         let loader = turn.state.borrow().loader.clone();
-        let tree = match observation.cached_page(&look, &loader) {
+        let tree = match observation.cached_page(&options, &loader) {
             Some(tree) => tree,
-            None => observe::observe(&live, turn, observation, &look, cx.progress.deadline).await?,
+            None => {
+                observe::observe(&live, turn, observation, &options, cx.progress.deadline).await?
+            }
         };
         let query = Query {
             role: self.wanted_role()?,
@@ -141,7 +144,7 @@ impl RunInTab for Find {
                 .iter()
                 .flat_map(|items| items.controls(&tree, index, |control| has_ref.has_ref(control)))
             {
-                // Each is told once.
+                // Each is listed once.
                 if listed.insert(control) {
                     beside.push(NearbyControl {
                         ref_name: named(control),
@@ -157,8 +160,7 @@ impl RunInTab for Find {
                 beside,
             });
         }
-        // What is listed counts as shown, so that its refs can be used; nothing else does, for the caller
-        // still takes it for what it was.
+        // Refs are issued for the listed elements only: all others stay bound to what was shown for them.
         let mut shown: Vec<usize> =
             listed.into_iter().filter(|index| has_ref.has_ref(*index)).collect();
         shown.sort_unstable();

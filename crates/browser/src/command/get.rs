@@ -1,4 +1,4 @@
-//! `get`: one thing about one element.
+//! `get`: reads a property of an element.
 
 use super::{CommandContext, RunInTab, Verb, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
@@ -12,49 +12,49 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Read one thing about an element: its text, markup, value, an attribute, or where it is.
+/// Read a property of an element: text, markup, value, an attribute or its bounding box.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Get {
-    /// What to read.
-    #[arg(value_enum)]
+    /// The property to read.
+    #[arg(value_enum, value_name = "PROPERTY")]
     pub what: Property,
     /// The element: a ref from the last snapshot (`@e3`) or `css=…`.
     pub target: Target,
-    /// The attribute's name, for `attr`.
+    /// The name of the attribute, for `attr`.
     #[arg(required_if_eq("what", "attr"))]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub name: Option<String>,
-    /// Which one, counted from 0, when several match [default: the first].
+    /// The index of the match, counted from 0, if several match [default: the first].
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub nth: Option<u32>,
 }
 
-/// What can be read of an element.
+/// A property of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Property {
-    /// Its text, as it is drawn; secrets are masked.
+    /// Its rendered text; secrets are masked.
     Text,
     /// Its markup; secrets are masked.
     Html,
-    /// What it holds; secrets are masked.
+    /// Its value; secrets are masked.
     Value,
-    /// One of its attributes; of an address only tokens are masked.
+    /// One of its attributes; in a URL only tokens are masked.
     Attr,
-    /// Where it is in the view, in CSS pixels: x, y, width, height.
+    /// Its bounding box in the viewport, in CSS pixels: x, y, width, height.
     Box,
 }
 
-/// What was read.
+/// The property.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GetReply {
     /// The text, markup, value or attribute; absent when there is none.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub value: Option<String>,
-    /// Where it is.
+    /// The bounding box.
     #[serde(rename = "box", skip_serializing_if = "Option::is_none", default)]
     pub bounds: Option<Bounds>,
 }
@@ -66,7 +66,7 @@ impl Verb for Get {
     fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
         if let Some(name) = self.name.as_ref().filter(|_| self.what != Property::Attr) {
             return Err(Error::new(Code::CommandInvalid)
-                .message(format!("`{name}` is one word too many: only `get attr` takes a name")));
+                .message(format!("unexpected argument `{name}`: only `get attr` takes a name")));
         }
         Ok(())
     }
@@ -77,11 +77,14 @@ impl RunInTab for Get {
         let live = cx.live().await?;
         let mut observation = turn.observation.lock().await;
         let observation = &mut *observation;
-        let look = ObserveOptions::default();
+        let options = ObserveOptions::default();
         let loader = turn.state.borrow().loader.clone();
-        let tree = match observation.revalidated_page(&look, &loader, cx.progress.deadline).await {
+        let tree = match observation.revalidated_page(&options, &loader, cx.progress.deadline).await
+        {
             Some(tree) => tree,
-            None => observe::observe(&live, turn, observation, &look, cx.progress.deadline).await?,
+            None => {
+                observe::observe(&live, turn, observation, &options, cx.progress.deadline).await?
+            }
         };
         let (deadline, notes) = (cx.progress.deadline, &mut cx.progress.notes);
         let node = match self.nth {
@@ -100,10 +103,10 @@ impl RunInTab for Get {
             Property::Box => "box",
         };
         let gone = || target::stale_target_error(observation, &self.target);
-        // An element that went away while we looked gives nothing.
-        let explain = |trouble| match trouble {
+        // An element that was removed meanwhile returns nothing.
+        let explain = |error| match error {
             ObserveError::Nothing => gone(),
-            trouble => trouble.explain(turn),
+            error => error.explain(turn),
         };
         let frame = &tree.frames[usize::from(node.frame)];
         let world = observation.world_of(&frame.document).ok_or_else(gone)?;
@@ -120,7 +123,7 @@ impl RunInTab for Get {
         }
         let read: Option<PropertyReply<LossyString>> =
             world.ask(&script, cx.progress.deadline).await.map_err(explain)?;
-        // What a field holds is masked where it is read; this is for what can be anywhere.
+        // Field values are masked by the observer script; this masks everything else.
         let value = read.ok_or_else(gone)?.value.map(LossyString::into_string);
         Ok(GetReply {
             value: value.map(|value| page::mask::mask(&value).into_owned()),
@@ -129,7 +132,7 @@ impl RunInTab for Get {
     }
 }
 
-/// What our script answers.
+/// The observer script's reply.
 #[derive(Deserialize)]
 struct PropertyReply<T> {
     value: Option<T>,

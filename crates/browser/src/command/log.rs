@@ -1,4 +1,4 @@
-//! `console`, `requests`: what a page said and asked.
+//! `console`, `requests`: the console messages and network requests of a page.
 
 use super::{CommandContext, Run, TabNeed, Verb, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
@@ -9,35 +9,35 @@ use std::fmt;
 
 pub use crate::chromium::activity::{ConsoleLine, PageEvent, RequestLine, is_page_speech};
 
-/// Show what the page wrote to the console, and what it threw.
+/// Show the console messages and exceptions of the page.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Console {
-    /// Only errors and what nobody caught.
+    /// Only errors and uncaught exceptions.
     #[arg(long)]
     pub errors: bool,
-    /// Only lines of this level, and worse ones: `error`, `warning`, `info`, `debug`.
+    /// Only messages of this level or worse: `error`, `warning`, `info`, `debug`.
     #[arg(long)]
     pub level: Option<String>,
-    /// Only lines with this in them, in any case.
+    /// Only messages that contain this text, case-insensitive.
     #[arg(long, value_name = "TEXT")]
     pub grep: Option<String>,
-    /// How many lines, the last ones [default: 50].
+    /// Number of messages, the last ones [default: 50].
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<usize>,
-    /// Forget them afterwards.
+    /// Clear them afterwards.
     #[arg(long)]
     pub clear: bool,
 }
 
-/// What a page said.
+/// The console messages of a page.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConsoleReply {
-    /// In order.
+    /// The messages, in order.
     pub lines: Vec<ConsoleLine>,
-    /// How many more there are that match.
+    /// Number of earlier matches.
     pub earlier: usize,
 }
 
@@ -52,7 +52,7 @@ impl Run for Console {
         let rank = match &self.level {
             Some(level) => Some(rank_of(level).ok_or_else(|| {
                 Error::new(Code::CommandInvalid).message(format!(
-                    "`{level}` is no level: expected `error`, `warning`, `info` or `debug`"
+                    "`{level}` is not a level: expected `error`, `warning`, `info` or `debug`"
                 ))
             })?),
             None => None,
@@ -71,7 +71,7 @@ impl Run for Console {
     }
 }
 
-/// How bad lines of a level are, the worst first.
+/// Severity of a level, the worst first.
 fn rank_of(level: &str) -> Option<u8> {
     Some(match level {
         "error" | "exception" => 0,
@@ -97,41 +97,41 @@ impl fmt::Display for ConsoleReply {
     }
 }
 
-/// Show what the page asked of servers.
+/// Show the network requests of the page.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Requests {
-    /// Only those that failed, or were answered with an error.
+    /// Only requests that failed or got an error status.
     #[arg(long)]
     pub failed: bool,
-    /// Only those that wait for an answer.
+    /// Only pending requests.
     #[arg(long)]
     pub open: bool,
-    /// Only of this kind: `document`, `fetch`, `xhr`, `image`, `script`, `stylesheet` …
+    /// Only this resource type: `document`, `fetch`, `xhr`, `image`, `script`, `stylesheet` …
     #[arg(long = "type", value_name = "TYPE")]
     pub r#type: Option<String>,
-    /// Only of this method: `GET`, `POST` …
+    /// Only this method: `GET`, `POST` …
     #[arg(long)]
     pub method: Option<String>,
-    /// Only addresses with this in them, in any case.
+    /// Only URLs that contain this text, case-insensitive.
     #[arg(long, value_name = "TEXT")]
     pub grep: Option<String>,
-    /// How many, the last ones [default: 50].
+    /// Number of requests, the last ones [default: 50].
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last: Option<usize>,
-    /// Forget them afterwards.
+    /// Clear them afterwards.
     #[arg(long)]
     pub clear: bool,
 }
 
-/// What a page asked.
+/// The network requests of a page.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestsReply {
-    /// In order.
+    /// The requests, in order.
     pub requests: Vec<RequestLine>,
-    /// How many more there are that match.
+    /// Number of earlier matches.
     pub earlier: usize,
 }
 
@@ -186,7 +186,7 @@ fn has(wanted: Option<&str>, text: &str) -> bool {
     wanted.is_none_or(|wanted| text.to_lowercase().contains(&wanted.to_lowercase()))
 }
 
-/// How many lines are shown unless the caller says otherwise.
+/// Default number of lines.
 const LAST: usize = 50;
 
 fn keep_last<T>(lines: &mut Vec<T>, last: Option<usize>) -> usize {

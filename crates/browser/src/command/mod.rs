@@ -1,7 +1,7 @@
 //! The verbs: one struct each, from which help, wire format, schema and reference page are derived.
 //!
-//! To add a verb: write its file, add its line to `verbs!` below, add its test; for MCP, its entry in the table of tools.
-//! A line says how the verb runs: with the browser ([`Run`]), on a tab whose turn is taken ([`RunInTab`]), or on elements
+//! To add a verb: write its file, add its line to `verbs!` below, add its test; for MCP, its entry in the tool table.
+//! The line names how the verb runs: with the browser ([`Run`]), on a tab with its turn ([`RunInTab`]), or on elements
 //! of the page ([`Act`]).
 
 mod batch;
@@ -90,14 +90,14 @@ use std::path::Path;
 
 macro_rules! verbs {
     ($( $name:literal $variant:ident($verb:ty) -> $reply:ty, $style:ident; )*) => {
-        /// Everything that can be done to a browser.
+        /// A command: a verb with its arguments.
         #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, Subcommand)]
         #[serde(tag = "verb", rename_all = "kebab-case")]
         #[allow(missing_docs, reason = "each verb's struct says what it does")]
         pub enum Command { $( $variant($verb), )* }
 
-        /// The reply to a [`Command`]. Prints as people read it.
-        // Tag beside content: a page's raw JSON cannot be read from inside a tagged map.
+        /// The reply to a [`Command`]. `Display` prints it for people.
+        // Adjacently tagged: the page's raw JSON cannot be deserialized inside an internally tagged map.
         #[derive(Debug, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "verb", content = "result", rename_all = "kebab-case")]
         #[allow(missing_docs, reason = "each reply's struct says what it holds")]
@@ -107,7 +107,7 @@ macro_rules! verbs {
             /// The names of all verbs.
             pub const NAMES: &[&str] = &[$( $name, )*];
 
-            /// The parser of one verb alone. Building those of all of them takes longer than most commands.
+            /// The parser of one verb. Building those of all verbs takes longer than most commands.
             pub fn parser_of(verb: &str) -> Option<clap::Command> {
                 Some(match verb {
                     $( $name => <$verb as clap::Args>::augment_args(clap::Command::new($name)), )*
@@ -115,7 +115,7 @@ macro_rules! verbs {
                 })
             }
 
-            /// The arguments of one verb, as a schema without references.
+            /// The JSON schema of a verb's arguments, without references.
             pub fn schema_of(verb: &str) -> Option<serde_json::Value> {
                 let mut generator = schemars::generate::SchemaSettings::draft2020_12()
                     .with(|settings| settings.inline_subschemas = true)
@@ -140,15 +140,15 @@ macro_rules! verbs {
                 match self { $( Self::$variant(verb) => VerbSpec { name: $name, ..verb.spec() }, )* }
             }
 
-            /// Reads what only the caller has: relative paths, secrets, standard input.
+            /// Resolves caller-side inputs: relative paths, secrets, standard input.
             ///
             /// # Errors
-            /// When something of it is not there, or cannot be asked for in this way.
+            /// If one of them is missing or not allowed.
             pub fn localize(&mut self, caller: &mut Caller<'_>) -> Result<()> {
                 match self { $( Self::$variant(verb) => verb.localize(caller), )* }
             }
 
-            /// The file that the reply is to be written to, as the caller named it.
+            /// The output file of the reply, as named by the caller.
             pub fn output_path(&self) -> Option<&Path> {
                 match self { $( Self::$variant(verb) => verb.output_path(), )* }
             }
@@ -158,7 +158,7 @@ macro_rules! verbs {
             }
 
             pub(crate) async fn perform(&self, cx: &mut CommandContext<'_>) -> Result<Reply> {
-                // Each boxed: the future of any command would else have the size of the largest.
+                // Boxed: otherwise every future would have the size of the largest.
                 Ok(match self { $( Self::$variant(verb) => Reply::$variant(Box::pin($style::perform(verb, cx)).await?), )* })
             }
         }
@@ -169,7 +169,7 @@ macro_rules! verbs {
                 match self { $( Self::$variant(reply) => reply, )* }
             }
 
-            /// Takes the file out that comes with the reply.
+            /// Takes the file of the reply.
             pub fn take_file(&mut self) -> Option<Vec<u8>> {
                 self.verb_reply_mut().file().map(|file| std::mem::take(file.data))
             }
@@ -231,19 +231,19 @@ impl fmt::Display for Reply {
     }
 }
 
-/// Decodes what the browser sends as base64.
+/// Decodes base64 data.
 fn decode_base64(data: &str) -> Option<Vec<u8>> {
     use base64::Engine;
     base64::engine::general_purpose::STANDARD.decode(data).ok()
 }
 
-/// Encodes what the browser wants as base64.
+/// Encodes a text as base64.
 fn encode_base64(text: &str) -> String {
     use base64::Engine;
     base64::engine::general_purpose::STANDARD.encode(text)
 }
 
-/// A size as people read it.
+/// A size for people.
 fn size(bytes: usize) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),

@@ -1,4 +1,4 @@
-//! `mouse`: the mouse moved, pressed, released and its wheel turned, each by itself.
+//! `mouse`: single mouse steps: move, press, release, wheel.
 
 use super::{Act, Verb, VerbSpec};
 use crate::act::pointer::Button;
@@ -11,70 +11,70 @@ use clap::{Args, Subcommand};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Move the mouse, press and release its buttons, turn its wheel, one step at a time.
+/// Move the mouse, press or release a button, or turn the wheel.
 ///
-/// For what `click`, `drag` and `scroll` do not do. A button that was pressed stays down until `mouse up`, until another
-/// action with the mouse, or until its tab is closed.
+/// For what `click`, `drag` and `scroll` do not cover. A pressed button stays down until `mouse up`, until another
+/// mouse action, or until its tab is closed.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 pub struct Mouse {
-    /// What to do with it.
+    /// The mouse action.
     #[command(subcommand)]
     #[serde(flatten)]
     pub action: MouseAction,
 }
 
-/// Something that is done with the mouse.
+/// A mouse action.
 #[derive(Clone, Debug, Subcommand, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "action", rename_all = "kebab-case")]
 pub enum MouseAction {
-    /// Move it to an element or to a point (`xy=120,40`).
+    /// Move the mouse to an element or a point (`xy=120,40`).
     Move {
-        /// Where to.
+        /// The element or point.
         target: Target,
-        /// What to see to afterwards.
+        /// Settling and the receipt.
         #[command(flatten)]
         #[serde(flatten)]
         after: SettleArgs,
     },
     /// Press a button and leave it down.
     Down {
-        /// Where to move first [default: where the mouse is].
+        /// The element or point to move to first [default: the mouse position].
         #[serde(skip_serializing_if = "Option::is_none", default)]
         target: Option<Target>,
-        /// Which button.
+        /// The mouse button.
         #[arg(long, value_enum, default_value_t)]
         #[serde(default)]
         button: Button,
-        /// What to see to afterwards.
+        /// Settling and the receipt.
         #[command(flatten)]
         #[serde(flatten)]
         after: SettleArgs,
     },
-    /// Release the button that is down. What is being dragged is dropped.
+    /// Release the held button, dropping what is being dragged.
     Up {
-        /// Where to move first [default: where the mouse is].
+        /// The element or point to move to first [default: the mouse position].
         #[serde(skip_serializing_if = "Option::is_none", default)]
         target: Option<Target>,
-        /// What to see to afterwards.
+        /// Settling and the receipt.
         #[command(flatten)]
         #[serde(flatten)]
         after: SettleArgs,
     },
-    /// Turn the wheel where the mouse is, or else in the middle of the view.
+    /// Turn the wheel at the mouse position, or in the middle of the viewport.
     #[serde(rename_all = "camelCase")]
     Wheel {
-        /// How far down, in CSS pixels; up when negative.
+        /// Distance down in CSS pixels; up if negative.
         #[arg(allow_negative_numbers = true, value_name = "PX")]
         delta_y: f64,
-        /// How far to the right; to the left when negative.
+        /// Distance to the right; to the left if negative.
         #[arg(allow_negative_numbers = true, default_value_t, value_name = "PX_RIGHT")]
         #[serde(default)]
         delta_x: f64,
-        /// Where to move first.
+        /// The element or point to move to first.
         #[arg(long = "at", value_name = "TARGET")]
         #[serde(skip_serializing_if = "Option::is_none", default)]
         target: Option<Target>,
-        /// What to see to afterwards.
+        /// Settling and the receipt.
         #[command(flatten)]
         #[serde(flatten)]
         after: SettleArgs,
@@ -94,13 +94,13 @@ impl Act for Mouse {
             MouseAction::Up { target, after } => ("mouse up", target.as_ref(), after),
             MouseAction::Wheel { target, after, .. } => ("mouse wheel", target.as_ref(), after),
         };
-        // One of many, usually.
+        // Usually one of many steps.
         action.watch_briefly();
         let point = match target {
             Some(target) => {
-                let aim = TargetArgs::at(target.clone());
+                let target_args = TargetArgs::at(target.clone());
                 let point = action
-                    .resolve_actionable(&aim, Actionability::HOVER, EventGuard::Nothing)
+                    .resolve_actionable(&target_args, Actionability::HOVER, EventGuard::Off)
                     .await?;
                 action.move_mouse((point.x, point.y)).await?;
                 Some(point)

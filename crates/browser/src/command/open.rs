@@ -1,4 +1,4 @@
-//! Going places: `open`, `back`, `forward`, `reload`.
+//! Navigation: `open`, `back`, `forward`, `reload`.
 
 use super::{
     Arrival, Caller, CommandContext, Run, RunInTab, TabNeed, Until, Verb, VerbGroup, VerbKind,
@@ -12,13 +12,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Open a page and wait until it is there.
+/// Open a page and wait until it has loaded.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Open {
-    /// Where to: `https://example.com`, `example.com`, `localhost:3000`, `/path/to/file.html`.
+    /// The URL: `https://example.com`, `example.com`, `localhost:3000`, `/path/to/file.html`.
     pub url: String,
-    /// When the page counts as there.
+    /// The load state to wait for.
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     pub until: Until,
@@ -60,7 +60,7 @@ impl Run for Open {
     }
 }
 
-/// Makes a path that is relative to the caller's folder absolute: the daemon has another folder.
+/// Makes a path relative to the caller's working directory absolute: the daemon has another one.
 pub(super) fn local_file(url: &mut String) -> Result<()> {
     if url.starts_with("./") || url.starts_with("../") {
         let path = std::fs::canonicalize(&*url);
@@ -76,7 +76,7 @@ pub(super) fn local_file(url: &mut String) -> Result<()> {
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Back {
-    /// When the page counts as there.
+    /// The load state to wait for.
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     pub until: Until,
@@ -98,7 +98,7 @@ impl RunInTab for Back {
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Forward {
-    /// When the page counts as there.
+    /// The load state to wait for.
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     pub until: Until,
@@ -116,15 +116,15 @@ impl RunInTab for Forward {
     }
 }
 
-/// Load the page again. Also brings back a tab whose page crashed.
+/// Reload the page. Also recovers a crashed tab.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Reload {
-    /// Fetch everything anew instead of taking it from the cache.
+    /// Bypass the cache.
     #[arg(long)]
     #[serde(default)]
     pub ignore_cache: bool,
-    /// When the page counts as there.
+    /// The load state to wait for.
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     pub until: Until,

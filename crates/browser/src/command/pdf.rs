@@ -1,4 +1,4 @@
-//! `pdf`: the page on paper.
+//! `pdf`: prints the page to a PDF file.
 
 use super::{
     CommandContext, ReplyFile, RunInTab, Verb, VerbGroup, VerbReply, VerbSpec, decode_base64, size,
@@ -15,8 +15,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Bytes asked for at a time.
-const PIECE: u32 = 1 << 20;
+/// Bytes per read of the stream.
+const CHUNK: u32 = 1 << 20;
 
 /// Print the page to a PDF file.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
@@ -25,7 +25,7 @@ pub struct Pdf {
     /// The file to write; `-` is standard output. A name with the time of day when absent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
-    /// Turn the paper sideways.
+    /// Landscape orientation.
     #[arg(long)]
     #[serde(default)]
     pub landscape: bool,
@@ -33,25 +33,25 @@ pub struct Pdf {
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pages: Option<String>,
-    /// Leave out backgrounds.
+    /// Omit backgrounds.
     #[arg(long)]
     #[serde(default)]
     pub no_background: bool,
-    /// The paper; as the page's own rules say when absent, else letter.
+    /// The paper size [default: the page's own CSS page size, or letter].
     #[arg(long, value_enum, value_name = "PAPER")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub format: Option<Paper>,
-    /// How much larger or smaller, from 0.1 to 2.
+    /// The scale, from 0.1 to 2.
     #[arg(long, value_name = "N")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub scale: Option<f64>,
-    /// The margins in inches: one number, or top, right, bottom and left with commas.
+    /// The margins in inches: one number, or top, right, bottom and left separated by commas.
     #[arg(long, value_name = "INCHES")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub margin: Option<Margins>,
 }
 
-/// A size of paper.
+/// A paper size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[allow(missing_docs, reason = "the words say it")]
@@ -133,11 +133,11 @@ impl JsonSchema for Margins {
     }
 }
 
-/// A printed page.
+/// A PDF file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PdfReply {
-    /// Where it was written to.
+    /// The path of the written file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
     /// Its size.
@@ -150,7 +150,7 @@ pub struct PdfReply {
 impl Verb for Pdf {
     type Reply = PdfReply;
     const SPEC: VerbSpec = VerbSpec {
-        not_in_batch: Some("pictures and prints are taken by commands of their own"),
+        not_in_batch: Some("screenshots and PDFs cannot be part of a batch"),
         ..VerbSpec::LOOK.in_group(VerbGroup::Files)
     };
 
@@ -161,11 +161,11 @@ impl Verb for Pdf {
     fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
         if let Some(odd) = self.scale.filter(|scale| !(0.1..=2.0).contains(scale)) {
             return Err(Error::new(Code::CommandInvalid)
-                .message(format!("a page is printed at 0.1 to 2 of its size, not at {odd}")));
+                .message(format!("`--scale` must be 0.1 to 2, not {odd}")));
         }
         let is_odd = |inches: &f64| !(0.0..=50.0).contains(inches);
         if self.margin.is_some_and(|Margins(sides)| sides.iter().any(is_odd)) {
-            return Err(Error::new(Code::CommandInvalid).message("margins are 0 to 50 inches wide"));
+            return Err(Error::new(Code::CommandInvalid).message("margins must be 0 to 50 inches"));
         }
         Ok(())
     }
@@ -207,27 +207,27 @@ impl RunInTab for Pdf {
         let stream = turn.call(print, cx.progress.deadline).await.map_err(failed)?.stream;
         let handle = stream.ok_or_else(|| Error::new(Code::PdfFailed))?;
         let data = read(turn, &handle, cx.progress.deadline).await;
-        // Printed or not, the browser keeps the stream until it is told.
+        // In any case: the browser keeps the stream until it is closed.
         turn.channel.post(&Close { handle });
         let data = data.map_err(failed)?;
         Ok(PdfReply { path: None, bytes: data.len(), data })
     }
 }
 
-/// Everything in a stream of the browser's.
+/// Reads a stream of the browser to its end.
 async fn read(turn: &Turn, handle: &str, deadline: Deadline) -> Result<Vec<u8>> {
     let mut data = Vec::new();
     loop {
-        let read = Read { handle: handle.to_owned(), size: Some(PIECE) };
-        let piece = turn.call(read, deadline).await?;
-        let text = piece.data.unwrap_or_default();
-        match piece.base64_encoded {
+        let read = Read { handle: handle.to_owned(), size: Some(CHUNK) };
+        let chunk = turn.call(read, deadline).await?;
+        let text = chunk.data.unwrap_or_default();
+        match chunk.base64_encoded {
             Some(true) => {
                 data.extend(decode_base64(&text).ok_or_else(|| Error::new(Code::PdfFailed))?);
             }
             _ => data.extend_from_slice(text.as_bytes()),
         }
-        if piece.eof != Some(false) {
+        if chunk.eof != Some(false) {
             return Ok(data);
         }
     }

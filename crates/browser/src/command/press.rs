@@ -1,4 +1,4 @@
-//! `press`: keys and chords.
+//! `press`: presses keys and chords.
 
 use super::fill::not_taken;
 use super::{Act, CommandContext, Verb, VerbSpec};
@@ -12,21 +12,21 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Press a key, or several at once.
+/// Press a key or a chord.
 ///
-/// Goes to whatever has the focus, unless a target is named. Keys: `Enter`, `Escape`, `Tab`, `ArrowDown`, `F5`, `a`,
+/// Goes to the focused element, unless a target is named. Keys: `Enter`, `Escape`, `Tab`, `ArrowDown`, `F5`, `a`,
 /// `Control+A`, `Shift+Tab`.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Press {
-    /// The key or chord; several are pressed one after the other.
+    /// The key or chord; several are pressed in sequence.
     #[arg(required = true, value_name = "KEY")]
     pub keys: Vec<String>,
-    /// Give this the focus first.
+    /// Focus this element first.
     #[arg(long, value_name = "TARGET")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub on: Option<Target>,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -68,12 +68,16 @@ impl Act for Press {
     }
 }
 
-/// An element that has the focus, ready for keys.
-pub(super) async fn focused(action: &mut Action<'_>, aim: &TargetArgs) -> Result<ActionPoint> {
-    let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Keys).await?;
-    let said: String =
+/// Focuses an element and arms the keyboard guard.
+pub(super) async fn focused(
+    action: &mut Action<'_>,
+    target_args: &TargetArgs,
+) -> Result<ActionPoint> {
+    let point =
+        action.resolve_actionable(target_args, Actionability::SET, EventGuard::Keyboard).await?;
+    let focus: String =
         action.ask(&point, &format!("agbrowse.focusElement({})", point.element)).await?;
-    if said != "focused" && said != "already" {
+    if focus != "focused" && focus != "already" {
         action.release_guard();
         return Err(not_taken(&point, "does not take the focus"));
     }

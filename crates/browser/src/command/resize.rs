@@ -1,4 +1,4 @@
-//! `resize`: another size of the view.
+//! `resize`: sets the viewport size.
 
 use super::{CommandContext, RunInTab, Verb, VerbGroup, VerbReply, VerbSpec};
 use crate::error::{Code, Error, Result};
@@ -9,26 +9,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The largest view that is made.
-const MOST: u32 = 10_000;
+/// Maximum width and height.
+const MAX_SIZE: u32 = 10_000;
 
-/// Give the tab's view another size, in CSS pixels.
+/// Set the size of the tab's viewport, in CSS pixels.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Resize {
-    /// How wide.
+    /// The width.
     pub width: u32,
-    /// How high.
+    /// The height.
     pub height: u32,
 }
 
-/// The size of a view.
+/// The viewport size.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ResizeReply {
-    /// How wide.
+    /// The width.
     pub width: u32,
-    /// How high.
+    /// The height.
     pub height: u32,
 }
 
@@ -38,9 +38,9 @@ impl Verb for Resize {
 
     fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
         let Self { width, height } = *self;
-        if !(1..=MOST).contains(&width) || !(1..=MOST).contains(&height) {
+        if !(1..=MAX_SIZE).contains(&width) || !(1..=MAX_SIZE).contains(&height) {
             return Err(Error::new(Code::CommandInvalid)
-                .message(format!("a view has 1 to {MOST} pixels each way")));
+                .message(format!("width and height must be 1 to {MAX_SIZE} pixels")));
         }
         Ok(())
     }
@@ -49,7 +49,7 @@ impl Verb for Resize {
 impl RunInTab for Resize {
     async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<ResizeReply> {
         let Self { width, height } = *self;
-        // Boxes move, and rules about the width of the view begin or cease to hold.
+        // Boxes move, and media queries change.
         turn.observation.lock().await.invalidate_own_process(turn);
         let size = SetDeviceMetricsOverride { width, height, ..Default::default() };
         turn.call(size, cx.progress.deadline).await?;

@@ -1,4 +1,4 @@
-//! `screenshot`: a picture of the page.
+//! `screenshot`: takes an image of the page.
 
 use super::{
     Caller, CommandContext, ReplyFile, RunInTab, Verb, VerbGroup, VerbReply, VerbSpec,
@@ -21,63 +21,63 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Endings of files that are something else than the pictures we write.
-const OTHER_PICTURES: &[&str] =
+/// Extensions of image formats that we do not write.
+const OTHER_IMAGES: &[&str] =
     &["gif", "bmp", "tif", "tiff", "avif", "heic", "jxl", "ico", "svg", "pdf"];
 
-/// Chromium cannot draw a taller picture.
+/// Maximum height of an image in Chromium.
 const MAX_HEIGHT: f64 = 16_384.0;
 
-/// Take a picture of the page.
+/// Take a screenshot of the page.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Screenshot {
     /// The file to write; `-` is standard output. A name with the time of day when absent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
-    /// The file, when an element was named first: `screenshot @e3 button.png`.
+    /// The file, if an element comes first: `screenshot @e3 button.png`.
     #[arg(value_name = "FILE", hide = true)]
     #[serde(skip)]
     pub file: Option<PathBuf>,
-    /// Only this element: a ref from the last snapshot (`@e3`) or `css=…`. May also stand before the file.
+    /// Only this element: a ref from the last snapshot (`@e3`) or `css=…`. May also precede the file.
     #[arg(long, value_name = "TARGET", conflicts_with = "full_page")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub target: Option<Target>,
-    /// Draw a box with its ref around everything that can be acted on.
+    /// Draw a box with its ref around every actionable element.
     #[arg(long)]
     #[serde(default)]
     pub refs: bool,
-    /// The whole page, not only what is in view.
+    /// The whole page instead of the viewport.
     #[arg(long)]
     #[serde(default)]
     pub full_page: bool,
-    /// The picture's format; taken from the file's name when absent.
+    /// The image format [default: from the file name, or png].
     #[arg(long, value_enum)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub format: Option<ImageFormat>,
-    /// From 0 to 100, for jpeg and webp.
+    /// The quality from 0 to 100, for jpeg and webp.
     #[arg(long, value_parser = clap::value_parser!(u32).range(0..=100))]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub quality: Option<u32>,
 }
 
-/// A picture's format.
+/// An image format.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum ImageFormat {
-    /// Exact.
+    /// Lossless.
     #[default]
     Png,
-    /// Small, for photographs.
+    /// Small files for photographs.
     Jpeg,
-    /// Smaller.
+    /// Smaller files.
     Webp,
 }
 
 impl ImageFormat {
-    /// The format that a file's name asks for.
+    /// The format of a file name's extension.
     pub fn of(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
             "png" => Some(Self::Png),
@@ -87,7 +87,7 @@ impl ImageFormat {
         }
     }
 
-    /// Its name, which is also the file name's ending.
+    /// The name, which is also the file extension.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Png => "png",
@@ -97,22 +97,22 @@ impl ImageFormat {
     }
 }
 
-/// A picture.
+/// A screenshot.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScreenshotReply {
-    /// Where it was written to.
+    /// The path of the written file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
     /// Its format.
     pub format: ImageFormat,
-    /// In CSS pixels.
+    /// The width in CSS pixels.
     pub width: u32,
-    /// In CSS pixels.
+    /// The height in CSS pixels.
     pub height: u32,
-    /// Its size.
+    /// The file size.
     pub bytes: usize,
-    /// The picture itself.
+    /// The image data.
     #[serde(skip)]
     pub data: Vec<u8>,
 }
@@ -120,12 +120,12 @@ pub struct ScreenshotReply {
 impl Verb for Screenshot {
     type Reply = ScreenshotReply;
     const SPEC: VerbSpec = VerbSpec {
-        not_in_batch: Some("pictures and prints are taken by commands of their own"),
+        not_in_batch: Some("screenshots and PDFs cannot be part of a batch"),
         ..VerbSpec::LOOK.in_group(VerbGroup::Files)
     };
 
     fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {
-        // `screenshot @e3 button.png`: the first word is an element if a file follows.
+        // `screenshot @e3 button.png`: the first argument is an element if a file follows.
         let first = self.path.as_ref().and_then(|path| path.to_str()).unwrap_or_default();
         if self.file.is_some() || names_target(first) {
             let wrong = |why| Error::new(Code::CommandInvalid).message(why);
@@ -133,12 +133,12 @@ impl Verb for Screenshot {
                 return Err(wrong("`--target` names the element: give one file".to_owned()));
             }
             if self.full_page {
-                return Err(wrong("the picture of an element is not `--full-page`".to_owned()));
+                return Err(wrong("`--full-page` cannot be combined with an element".to_owned()));
             }
             self.target = Some(first.parse().map_err(wrong)?);
             self.path = self.file.take();
         }
-        check_picture(self)
+        check_file_name(self)
     }
 
     fn output_path(&self) -> Option<&Path> {
@@ -167,8 +167,8 @@ impl RunInTab for Screenshot {
             (view.page_x.unwrap_or_default() as f32, view.page_y.unwrap_or_default() as f32);
         let mut clip = None;
         if let Some(target) = &self.target {
-            let bounds = place_of(cx, turn, target).await?;
-            note_cut(&mut cx.progress.notes, "element", f64::from(bounds.height));
+            let bounds = element_bounds(cx, turn, target).await?;
+            note_truncation(&mut cx.progress.notes, "element", f64::from(bounds.height));
             let area = Viewport {
                 x: Some(f64::from(bounds.x + scrolled.0)),
                 y: Some(f64::from(bounds.y + scrolled.1)),
@@ -183,7 +183,7 @@ impl RunInTab for Screenshot {
         if self.full_page {
             let content = metrics.css_content_size.unwrap_or_default();
             let tall = content.height.unwrap_or_default();
-            note_cut(&mut cx.progress.notes, "page", tall);
+            note_truncation(&mut cx.progress.notes, "page", tall);
             let area = Viewport {
                 x: Some(0.0),
                 y: Some(0.0),
@@ -198,7 +198,7 @@ impl RunInTab for Screenshot {
         let corner = clip.as_ref().map_or(scrolled, |area| {
             (area.x.unwrap_or_default() as f32, area.y.unwrap_or_default() as f32)
         });
-        // Labels are drawn before the picture is made small.
+        // Labels are drawn before the lossy compression.
         let taken_as = if self.refs { ImageFormat::Png } else { format };
         let is_view = clip.is_none();
         let capture = CaptureScreenshot {
@@ -215,13 +215,13 @@ impl RunInTab for Screenshot {
                 _ => error,
             })?;
         if is_view {
-            note_picture(turn, cx.progress.deadline).await;
+            record_targets(turn, cx.progress.deadline).await;
         }
         let mut taken = taken;
         if self.refs {
             let shift = (scrolled.0 - corner.0, scrolled.1 - corner.1);
             let plain = taken.data.take().unwrap_or_default();
-            taken.data = Some(label(cx, turn, &plain, shift, format, self.quality).await?);
+            taken.data = Some(draw_labels(cx, turn, &plain, shift, format, self.quality).await?);
         }
         let data = taken.data.as_deref().and_then(decode_base64).filter(|data| !data.is_empty());
         let data = data.ok_or_else(|| Error::new(Code::ScreenshotCaptureFailed))?;
@@ -229,16 +229,16 @@ impl RunInTab for Screenshot {
     }
 }
 
-/// Says that a picture does not show all of something.
-fn note_cut(notes: &mut Vec<Note>, what: &str, tall: f64) {
+/// Adds a note if the image is truncated.
+fn note_truncation(notes: &mut Vec<Note>, what: &str, tall: f64) {
     if tall > MAX_HEIGHT {
-        let cut = format!("the {what} is {tall} px tall; the picture ends at {MAX_HEIGHT} px");
+        let cut = format!("the {what} is {tall} px tall; the screenshot ends at {MAX_HEIGHT} px");
         notes.push(Note::new("cut", cut));
     }
 }
 
-/// Has the page remember what is in view: points that are chosen on the picture mean that.
-async fn note_picture(turn: &Turn, deadline: Deadline) {
+/// Has the page record its screenshot targets: points chosen on the image refer to those.
+async fn record_targets(turn: &Turn, deadline: Deadline) {
     let world =
         CreateIsolatedWorld { frame_id: turn.target_id.clone(), world_name: Some(WORLD.into()) };
     let Ok(world) = turn.call(world, deadline).await else { return };
@@ -250,12 +250,18 @@ async fn note_picture(turn: &Turn, deadline: Deadline) {
     });
 }
 
-/// Where an element is in the view. One without a size cannot be pictured.
-async fn place_of(cx: &mut CommandContext<'_>, turn: &Turn, wanted: &Target) -> Result<Bounds> {
+/// The bounding box of an element in the viewport. An element without a size is an error.
+async fn element_bounds(
+    cx: &mut CommandContext<'_>,
+    turn: &Turn,
+    wanted: &Target,
+) -> Result<Bounds> {
     let live = cx.live().await?;
     let mut observation = turn.observation.lock().await;
-    let look = ObserveOptions { boxes: true, ..ObserveOptions::default() };
-    let tree = observe::observe(&live, turn, &mut observation, &look, cx.progress.deadline).await?;
+    let observe_options = ObserveOptions { boxes: true, ..ObserveOptions::default() };
+    let tree =
+        observe::observe(&live, turn, &mut observation, &observe_options, cx.progress.deadline)
+            .await?;
     let node = target::find(
         turn,
         &mut observation,
@@ -274,8 +280,8 @@ async fn place_of(cx: &mut CommandContext<'_>, turn: &Turn, wanted: &Target) -> 
     Ok(bounds)
 }
 
-/// The picture with a box and a ref around everything that can be acted on.
-async fn label(
+/// The image with a box and a ref around every actionable element.
+async fn draw_labels(
     cx: &mut CommandContext<'_>,
     turn: &Turn,
     picture: &str,
@@ -286,8 +292,9 @@ async fn label(
     let live = cx.live().await?;
     let mut observation = turn.observation.lock().await;
     let observation = &mut *observation;
-    let look = ObserveOptions::default();
-    let tree = observe::observe(&live, turn, observation, &look, cx.progress.deadline).await?;
+    let observe_options = ObserveOptions::default();
+    let tree =
+        observe::observe(&live, turn, observation, &observe_options, cx.progress.deadline).await?;
     let options = ViewOptions {
         policy: RefPolicy::Live { all: false },
         refs_only: true,
@@ -297,17 +304,17 @@ async fn label(
     let seen = view(&tree, &options, &mut registry.numbering(&tree));
     registry.issue_view(&tree, &seen, Scope::Part);
     let mut boxes: Vec<(String, f32, f32, f32, f32)> = Vec::new();
-    for (frame, window) in
-        windows(observation, &tree, cx.progress.deadline).await.into_iter().enumerate()
+    for (frame, clip) in
+        frame_clips(observation, &tree, cx.progress.deadline).await.into_iter().enumerate()
     {
-        let Some(window) = window else { continue };
+        let Some(clip) = clip else { continue };
         let inside = seen.lines.iter().filter_map(|line| {
             let node = &tree.nodes[line.node as usize];
             (usize::from(node.frame) == frame).then_some((line.number?, node.element))
         });
         let (numbers, elements): (Vec<u32>, Vec<u32>) = inside.unzip();
         let Some(world) = observation.world_of(&tree.frames[frame].document) else { continue };
-        let parts = window.parts_of(world, &elements, cx.progress.deadline).await;
+        let parts = clip.visible_rects(world, &elements, cx.progress.deadline).await;
         for (number, part) in numbers.into_iter().zip(parts) {
             if let Some(part) = part {
                 let (x, y) = (part.x + shift.0, part.y + shift.1);
@@ -323,21 +330,21 @@ async fn label(
     world
         .run(include_str!("../../js/draw_ref_labels.js"), &arguments, cx.progress.deadline)
         .await
-        .map_err(|trouble| trouble.explain(turn))
+        .map_err(|error| error.explain(turn))
 }
 
-/// Through what a frame's document is seen.
+/// The visible part of a frame's document.
 #[derive(Clone, Copy)]
 struct FrameClip {
-    /// Where the document begins, in the view of the page.
+    /// The origin of the document in the main viewport.
     corner: (f32, f32),
-    /// What can be seen of it, in the view of the page; nothing says that all can.
-    opening: Option<Bounds>,
+    /// The visible part in the main viewport; `None` if all is visible.
+    visible: Option<Bounds>,
 }
 
 impl FrameClip {
-    /// What can be seen of elements of the document, in the view of the page.
-    async fn parts_of(
+    /// The visible rectangles of elements of the document, in the main viewport.
+    async fn visible_rects(
         &self,
         world: &World,
         elements: &[u32],
@@ -347,14 +354,14 @@ impl FrameClip {
         let parts: Vec<Option<[f32; 4]>> = world.ask(&script, deadline).await.unwrap_or_default();
         let placed = |[x, y, width, height]: [f32; 4]| {
             let part = Bounds { x: x + self.corner.0, y: y + self.corner.1, width, height };
-            self.opening.map_or(Some(part), |opening| overlap(&part, &opening))
+            self.visible.map_or(Some(part), |visible| overlap(&part, &visible))
         };
         parts.into_iter().map(|part| part.and_then(placed)).collect()
     }
 }
 
-/// Through what each frame is seen; nothing for one that cannot be seen.
-async fn windows(
+/// The clip of each frame; `None` for an invisible one.
+async fn frame_clips(
     observation: &TabObservation,
     tree: &Tree,
     deadline: Deadline,
@@ -362,26 +369,26 @@ async fn windows(
     let mut all: Vec<Option<FrameClip>> = Vec::new();
     for (index, frame) in tree.frames.iter().enumerate() {
         let around = frame.parent.map(|parent| all.get(usize::from(parent)).copied().flatten());
-        let window = match around {
-            None => Some(FrameClip { corner: (0.0, 0.0), opening: None }),
+        let clip = match around {
+            None => Some(FrameClip { corner: (0.0, 0.0), visible: None }),
             Some(None) => None,
             Some(Some(around)) => {
-                let opening = match observe::holder(observation, tree, index as u16) {
+                let visible = match observe::frame_owner(observation, tree, index as u16) {
                     Some((world, owner)) => {
-                        around.parts_of(world, &[owner], deadline).await.pop().flatten()
+                        around.visible_rects(world, &[owner], deadline).await.pop().flatten()
                     }
                     None => None,
                 };
                 let corner = observe::offset(observation, tree, index as u16, deadline).await;
-                opening.map(|opening| FrameClip { corner, opening: Some(opening) })
+                visible.map(|visible| FrameClip { corner, visible: Some(visible) })
             }
         };
-        all.push(window);
+        all.push(clip);
     }
     all
 }
 
-/// What two boxes have in common.
+/// The intersection of two boxes.
 fn overlap(one: &Bounds, other: &Bounds) -> Option<Bounds> {
     let (x, y) = (one.x.max(other.x), one.y.max(other.y));
     let width = (one.x + one.width).min(other.x + other.width) - x;
@@ -407,38 +414,36 @@ impl fmt::Display for ScreenshotReply {
     }
 }
 
-/// Whether the one word that a picture was asked for with is an element, not a file: a file is named as a picture, or by
-/// its folder.
+/// True if the only argument is a target, not a file: a file has an image extension or a folder.
 fn names_target(word: &str) -> bool {
-    let is_file =
-        word.is_empty() || word == "-" || word.contains('/') || is_picture(Path::new(word));
-    !is_file || says_how(word)
+    let is_file = word.is_empty() || word == "-" || word.contains('/') || is_image(Path::new(word));
+    !is_file || has_strategy(word)
 }
 
-/// Whether a word names a way to point, such as `text=…`, or an attribute's value: no file is meant then. Any other `=`
-/// may well be in the name of one.
-fn says_how(word: &str) -> bool {
+/// True if a word begins with a target strategy, such as `text=…`, or has an attribute selector: then it is no file.
+/// Any other `=` may be part of a file name.
+fn has_strategy(word: &str) -> bool {
     let Some((kind, _)) = word.split_once('=') else { return false };
     let is_word = kind.bytes().all(|byte| byte.is_ascii_lowercase());
-    // A kind that is not known is taken for the beginning of a selector.
+    // An unknown strategy is parsed as the beginning of a selector.
     let is_known = || !matches!(word.parse::<Target>(), Ok(Target::Css(css)) if css == word.trim());
     kind.rfind('[') > kind.rfind(']') || (is_word && is_known())
 }
 
-/// Checks a picture's file name before the browser is asked.
-fn check_picture(shot: &Screenshot) -> Result<()> {
-    let Some(path) = &shot.path else { return Ok(()) };
-    if is_other_picture(path) {
+/// Checks the file name before the browser is asked.
+fn check_file_name(screenshot: &Screenshot) -> Result<()> {
+    let Some(path) = &screenshot.path else { return Ok(()) };
+    if is_other_image(path) {
         let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
         return Err(Error::new(Code::CommandInvalid).message(format!(
-            "`{}` is named {ending}, but pictures are png, jpeg or webp",
+            "`{}` ends in .{ending}, but screenshots are png, jpeg or webp",
             path.display()
         )));
     }
-    let Some(format) = shot.format else { return Ok(()) };
+    let Some(format) = screenshot.format else { return Ok(()) };
     match ImageFormat::of(path) {
         Some(named) if named != format => Err(Error::new(Code::CommandInvalid).message(format!(
-            "`{}` is named {} but `--format {}` is asked for",
+            "`{}` is named {} but `--format {}` was given",
             path.display(),
             named.as_str(),
             format.as_str()
@@ -447,14 +452,14 @@ fn check_picture(shot: &Screenshot) -> Result<()> {
     }
 }
 
-/// Whether a file is named as a picture, of whatever kind.
-fn is_picture(path: &Path) -> bool {
-    ImageFormat::of(path).is_some() || is_other_picture(path)
+/// True if the file has an image extension of any format.
+fn is_image(path: &Path) -> bool {
+    ImageFormat::of(path).is_some() || is_other_image(path)
 }
 
-fn is_other_picture(path: &Path) -> bool {
+fn is_other_image(path: &Path) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-    OTHER_PICTURES.contains(&&*ending.to_ascii_lowercase())
+    OTHER_IMAGES.contains(&&*ending.to_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `scroll`: an element brought into view, or a part of the page scrolled.
+//! `scroll`: scrolls an element into view, or a scroll container.
 
 use super::{Act, CommandContext, Verb, VerbSpec};
 use crate::act::{
@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where to scroll.
+/// A scroll direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the words say it")]
@@ -19,9 +19,9 @@ pub enum ScrollDirection {
     Up,
     Left,
     Right,
-    /// To the very end.
+    /// To the end.
     End,
-    /// To the very beginning.
+    /// To the beginning.
     Start,
 }
 
@@ -36,40 +36,40 @@ pub enum ScrollEdge {
     Right,
 }
 
-/// Scroll the page, or something in it.
+/// Scroll the page or an element.
 ///
-/// A target alone is brought into view. With a way, the page or what is named (or the nearest thing around it that
-/// scrolls) is scrolled by about a view, or by so many pixels; with `--to`, as far as it goes.
+/// A target alone is scrolled into view. With a direction, the page, the target or its nearest scrollable ancestor is
+/// scrolled by most of a viewport or by a number of pixels; with `--to`, to the edge.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Scroll {
-    /// What to bring into view, or to scroll in: a target, or one of `down`, `up`, `left`, `right`, `end`, `start`.
-    #[arg(value_name = "TARGET|WAY")]
+    /// The element to scroll into view or to scroll in, or a direction: `down`, `up`, `left`, `right`, `end`, `start`.
+    #[arg(value_name = "TARGET|DIRECTION")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub target: Option<String>,
-    /// Which way.
-    #[arg(value_enum)]
+    /// The direction.
+    #[arg(value_enum, value_name = "DIRECTION")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub way: Option<ScrollDirection>,
-    /// How far, in CSS pixels [default: most of a view].
+    /// The distance in CSS pixels [default: most of a viewport].
     #[arg(long, value_name = "PX")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub by: Option<u32>,
-    /// As far as it goes in this direction.
+    /// Scroll to this edge.
     #[arg(long, value_enum, value_name = "EDGE", conflicts_with_all = ["way", "by"])]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub to: Option<ScrollEdge>,
-    /// Which one, counted from 0, when several match.
+    /// The index of the match, counted from 0, if several match.
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub nth: Option<u32>,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
 }
 
-/// How far something was scrolled.
+/// The distance scrolled, from the observer script.
 #[derive(Deserialize)]
 struct ScrolledBy {
     x: f64,
@@ -77,7 +77,7 @@ struct ScrolledBy {
     left: f64,
 }
 
-/// How far one scrolls: most of a view, so that nothing is passed by.
+/// Default distance: most of a viewport, so that nothing is skipped.
 const VIEW: u32 = 600;
 
 impl Verb for Scroll {
@@ -90,7 +90,7 @@ impl Verb for Scroll {
 }
 
 impl Scroll {
-    /// The target and the direction: one word may be either.
+    /// The target and the direction: one argument may be either.
     fn resolve(&self) -> Result<(Option<Target>, Option<ScrollDirection>)> {
         let (target, way) = match (&self.target, self.way) {
             (Some(word), None) => match ScrollDirection::from_str(word, true) {
@@ -102,11 +102,11 @@ impl Scroll {
         let wrong = |message: String| Error::new(Code::CommandInvalid).message(message);
         let target = target.map(|text| text.parse::<Target>().map_err(wrong)).transpose()?;
         if self.to.is_some() && (way.is_some() || self.by.is_some()) {
-            return Err(wrong("`to` goes as far as it goes: leave out the way".into()));
+            return Err(wrong("`to` scrolls to the edge: leave out the direction and `by`".into()));
         }
         if target.is_none() && way.is_none() && self.to.is_none() {
             return Err(Error::new(Code::CommandInvalid)
-                .message("say what to bring into view, or which way to scroll"));
+                .message("nothing to scroll: name a target, a direction or an edge"));
         }
         Ok((target, way))
     }
@@ -117,10 +117,10 @@ impl Act for Scroll {
         let (target, way) = self.resolve()?;
         let point = match target {
             Some(target) => {
-                let aim = TargetArgs { nth: self.nth, ..TargetArgs::at(target) };
+                let target_args = TargetArgs { nth: self.nth, ..TargetArgs::at(target) };
                 Some(
                     action
-                        .resolve_actionable(&aim, Actionability::TOUCH, EventGuard::Nothing)
+                        .resolve_actionable(&target_args, Actionability::TOUCH, EventGuard::Off)
                         .await?,
                 )
             }

@@ -1,4 +1,4 @@
-//! `select`, `check`, `uncheck`: choosing among what is offered.
+//! `select`, `check`, `uncheck`: options, checkboxes, radio buttons and switches.
 
 use super::{Act, Verb, VerbSpec};
 use crate::act::keyboard::Chord;
@@ -18,21 +18,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
-/// Choose options of a list.
+/// Select options of a list.
 ///
-/// Works for lists of the browser and for those that pages make themselves (listboxes, comboboxes, menus): those are
-/// opened first if need be.
+/// Works for native lists and for custom widgets (listboxes, comboboxes, menus), which are opened first if necessary.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Select {
     /// The list.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
-    /// The option by its value, its label, or as `index=2` (counted from 0); several where the list takes several.
+    pub target_args: TargetArgs,
+    /// The option by value, label or `index=2` (counted from 0); several for a multiple-choice list.
     #[arg(required = true, value_name = "OPTION")]
     pub options: Vec<String>,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -45,21 +44,21 @@ impl Verb for Select {
 
 impl Act for Select {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        select(action, &self.aim, &self.options, &self.after).await
+        select(action, &self.target_args, &self.options, &self.after).await
     }
 }
 
-/// Check a checkbox, choose a radio button, turn on a switch.
+/// Check a checkbox, radio button or switch.
 ///
-/// Does nothing if it is so already.
+/// Does nothing if it is checked already.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
-    /// What to check.
+    /// The element to check.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
-    /// What to see to afterwards.
+    pub target_args: TargetArgs,
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -72,21 +71,21 @@ impl Verb for Check {
 
 impl Act for Check {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        set(action, &self.aim, true, &self.after).await
+        set(action, &self.target_args, true, &self.after).await
     }
 }
 
-/// Uncheck a checkbox, turn off a switch.
+/// Uncheck a checkbox or switch.
 ///
-/// Does nothing if it is so already.
+/// Does nothing if it is unchecked already.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Uncheck {
-    /// What to uncheck.
+    /// The element to uncheck.
     #[command(flatten)]
     #[serde(flatten)]
-    pub aim: TargetArgs,
-    /// What to see to afterwards.
+    pub target_args: TargetArgs,
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
@@ -99,24 +98,26 @@ impl Verb for Uncheck {
 
 impl Act for Uncheck {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        set(action, &self.aim, false, &self.after).await
+        set(action, &self.target_args, false, &self.after).await
     }
 }
 
-const PRESS: ClickSpec = ClickSpec { button: Button::Left, count: 1, modifiers: 0, hold: None };
+const CLICK: ClickSpec = ClickSpec { button: Button::Left, count: 1, modifiers: 0, hold: None };
 
-/// Sets something that is on or off.
+/// Sets the checked state.
 pub(super) async fn set(
     action: &mut Action<'_>,
-    aim: &TargetArgs,
+    target_args: &TargetArgs,
     wanted: bool,
     after: &SettleArgs,
 ) -> Result<Receipt> {
     let verb = if wanted { "check" } else { "uncheck" };
-    let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Look).await?;
+    let point =
+        action.resolve_actionable(target_args, Actionability::SET, EventGuard::DryRun).await?;
     let Some(is_checked) = point.is_checked else {
-        return Err(Error::new(Code::ActNotEditable)
-            .message(format!("{} is nothing that can be checked", point.hit)));
+        return Err(
+            Error::new(Code::ActNotEditable).message(format!("{} cannot be checked", point.target))
+        );
     };
     if is_checked == wanted {
         return Ok(action
@@ -126,30 +127,30 @@ pub(super) async fn set(
     if !wanted && point.kind == "radio" {
         return Err(Error::new(Code::ActNotEditable).message(format!(
             "{} cannot be unchecked: check another one of its group",
-            point.hit
+            point.target
         )));
     }
-    let receipt = action.click_on(verb, aim, PRESS, after).await?;
+    let receipt = action.click_on(verb, target_args, CLICK, after).await?;
     if action.left_page() {
         return Ok(receipt);
     }
-    let fact: Option<OptionFact> =
+    let reply: Option<CheckedReply> =
         action.ask(&point, &format!("agbrowse.controlState({})", point.element)).await?;
-    // One that the click took away cannot be asked.
-    match fact.and_then(|fact| fact.is_checked) {
+    // An element that the click removed cannot be asked.
+    match reply.and_then(|reply| reply.is_checked) {
         Some(now) if now != wanted => Err(Error::new(Code::ActNotTaken)
-            .message(format!("{} was clicked and is as it was", point.hit))),
+            .message(format!("{} was clicked, but its state did not change", point.target))),
         _ => Ok(receipt),
     }
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct OptionFact {
+struct CheckedReply {
     is_checked: Option<bool>,
 }
 
-/// What our script made of a choice.
+/// The observer script's reply to a selection.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ChooseReply {
@@ -164,16 +165,17 @@ struct ChooseReply {
     is_changed: bool,
 }
 
-/// Chooses options of a list.
+/// Selects options of a list.
 pub(super) async fn select(
     action: &mut Action<'_>,
-    aim: &TargetArgs,
+    target_args: &TargetArgs,
     options: &[String],
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    let limit = action.limit(aim);
+    let limit = action.limit(target_args);
     loop {
-        let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Nothing).await?;
+        let point =
+            action.resolve_actionable(target_args, Actionability::SET, EventGuard::Off).await?;
         let script = format!("agbrowse.selectOptions({}, {})", point.element, json(options));
         let chosen: ChooseReply = action.ask(&point, &script).await?;
         action.mark_dispatched();
@@ -189,35 +191,35 @@ pub(super) async fn select(
             "suggested" => {
                 action.release_guard();
                 let value = SecretString::from(&*chosen.labels.concat());
-                return super::fill::put_in(action, "select", aim, &value, after).await;
+                return super::fill::fill_as(action, "select", target_args, &value, after).await;
             }
             "widget" => {
                 action.release_guard();
-                return select_in_widget(action, aim, point, options, after).await;
+                return select_in_widget(action, target_args, point, options, after).await;
             }
             "missing" => Error::new(Code::ActNoOption)
-                .message(format!("{} has no option {:?}", point.hit, chosen.wanted))
+                .message(format!("{} has no option {:?}", point.target, chosen.wanted))
                 .evidence("options", chosen.options),
             "disabled" => Error::new(Code::ActDisabled)
-                .message(format!("the option {:?} of {} is disabled", chosen.wanted, point.hit)),
+                .message(format!("the option {:?} of {} is disabled", chosen.wanted, point.target)),
             "single" => {
                 action.release_guard();
                 return Err(Error::new(Code::CommandInvalid)
-                    .message(format!("{} takes one option only", point.hit)));
+                    .message(format!("{} takes one option only", point.target)));
             }
-            _ => Error::new(Code::SnapshotRefStale).message(format!("{} is gone", point.hit)),
+            _ => Error::new(Code::SnapshotRefStale).message(format!("{} is gone", point.target)),
         };
         action.release_guard();
-        // Options may come late.
-        if limit.is_over() || aim.no_wait {
+        // Options may be added late.
+        if limit.is_over() || target_args.no_wait {
             return Err(error);
         }
-        let tree = action.look().await?;
+        let tree = action.observe().await?;
         action.wait_for_change(&tree, limit).await?;
     }
 }
 
-/// Roles of what is chosen among.
+/// Roles of options.
 const OPTIONS: &[Role] = &[
     Role::Option,
     Role::MenuItem,
@@ -229,27 +231,29 @@ const OPTIONS: &[Role] = &[
     Role::GridCell,
 ];
 
-/// Chooses in a list that the page made itself: opens it if need be, then clicks the option.
+/// Selects in a custom widget: opens it if necessary, then clicks the option.
 async fn select_in_widget(
     action: &mut Action<'_>,
-    aim: &TargetArgs,
+    target_args: &TargetArgs,
     point: ActionPoint,
     options: &[String],
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    let limit = action.limit(aim);
+    let limit = action.limit(target_args);
     let quiet = SettleArgs { no_delta: true, ..SettleArgs::default() };
     let mut labels = Vec::new();
     let mut receipt = None;
     let (mut is_opened, mut has_typed);
-    let tree = action.look().await?;
+    let tree = action.observe().await?;
     let list = place_of(&tree, &point).ok_or_else(|| {
-        Error::new(Code::SnapshotRefStale).message(format!("{} is gone", point.hit))
+        Error::new(Code::SnapshotRefStale).message(format!("{} is gone", point.target))
     })?;
     if !may_be_list(&tree, list) {
-        return Err(Error::new(Code::ActNoOption).message(format!("{} is no list", point.hit)));
+        return Err(
+            Error::new(Code::ActNoOption).message(format!("{} is not a list", point.target))
+        );
     }
-    // Options that others show are not this one's, unless it is open already.
+    // Options of other lists do not count, unless this one is open already.
     let is_open = tree.nodes[list].expanded == Some(true);
     let others: ElementSet = match is_open {
         true => ElementSet::new(),
@@ -258,34 +262,35 @@ async fn select_in_widget(
     let before: ElementSet = (0..tree.nodes.len()).map(|node| place(&tree, node)).collect();
     for (index, option) in options.iter().enumerate() {
         let is_last = index + 1 == options.len();
-        // Many lists close after each choice.
+        // Many lists close after each selection.
         (is_opened, has_typed) = (false, false);
         loop {
-            let tree = action.look().await?;
+            let tree = action.observe().await?;
             let found = option_in(&tree, &point, option, &others)
                 .or_else(|| plain_option(&tree, option, &before).filter(|_| is_opened));
             if let Some(node) = found {
-                // Of the list that it is in, as it is now.
+                // A fresh ref in the current tree.
                 let number = action.observation.registry.issue_nodes(&tree, &[node]);
                 let at = TargetArgs::at(Target::Ref(RefName::Local(number[0])));
                 let after = if is_last { after } else { &quiet };
-                let clicked = action.click_on("select", &at, PRESS, after).await?;
-                labels.extend(clicked.target.as_ref().map(|hit| hit.name.clone()));
+                let clicked = action.click_on("select", &at, CLICK, after).await?;
+                labels.extend(clicked.target.as_ref().map(|target| target.name.clone()));
                 receipt = Some(clicked);
                 break;
             }
             if !is_opened {
                 is_opened = true;
-                if point.hit.role != "listbox" {
-                    action.click_on("open", aim, PRESS, &quiet).await?;
+                if point.target.role != "listbox" {
+                    action.click_on("open", target_args, CLICK, &quiet).await?;
                     continue;
                 }
             }
-            // A list that is searched by typing shows what matches.
+            // A searchable list shows the matches of the typed text.
             if !has_typed && matches!(&*point.kind, "text" | "search") {
                 has_typed = true;
-                let found =
-                    action.resolve_actionable(aim, Actionability::WRITE, EventGuard::Keys).await;
+                let found = action
+                    .resolve_actionable(target_args, Actionability::WRITE, EventGuard::Keyboard)
+                    .await;
                 if let Ok(field) = found {
                     let script = format!("agbrowse.prepareFill({}, 'x', false)", field.element);
                     _ = action.ask::<serde::de::IgnoredAny>(&field, &script).await?;
@@ -294,7 +299,7 @@ async fn select_in_widget(
                     continue;
                 }
             }
-            if limit.is_over() || aim.no_wait {
+            if limit.is_over() || target_args.no_wait {
                 let own = own_options(&tree, &point, &others);
                 let shown: Vec<String> = own
                     .into_iter()
@@ -306,7 +311,7 @@ async fn select_in_widget(
                     close(action, &point).await?;
                 }
                 return Err(Error::new(Code::ActNoOption)
-                    .message(format!("{} shows no option {option:?}", point.hit))
+                    .message(format!("{} shows no option {option:?}", point.target))
                     .evidence("options", shown)
                     .evidence("done", labels.iter().map(|it| quoted(it)).collect::<Vec<_>>()));
             }
@@ -316,17 +321,17 @@ async fn select_in_widget(
     let receipt = receipt
         .ok_or_else(|| Error::new(Code::CommandInvalid).message("there is no option to choose"))?;
     Ok(Receipt {
-        target: Some(point.hit),
+        target: Some(point.target),
         strategy: Some(point.strategy.to_owned()),
         value: Some(labels.join(", ")),
         ..receipt
     })
 }
 
-/// Closes a list again that was opened for nothing.
+/// Closes a list that was opened without a result.
 async fn close(action: &mut Action<'_>, point: &ActionPoint) -> Result<()> {
-    let tree = action.look().await?;
-    // While it is open, some pages hide everything else.
+    let tree = action.observe().await?;
+    // While a list is open, some pages hide everything else.
     let is_open = place_of(&tree, point).is_none_or(|list| tree.nodes[list].expanded == Some(true));
     if is_open {
         action.watch_effects().await?;
@@ -336,7 +341,7 @@ async fn close(action: &mut Action<'_>, point: &ActionPoint) -> Result<()> {
     Ok(())
 }
 
-/// Elements by frame and number.
+/// Elements by frame and element id.
 type ElementSet = HashSet<(u16, u32)>;
 
 fn place(tree: &Tree, node: usize) -> (u16, u32) {
@@ -351,7 +356,7 @@ fn all_options(tree: &Tree) -> impl Iterator<Item = usize> {
         .map(|(index, _)| index)
 }
 
-/// Where an element is in the page as it is now.
+/// The index of an element in the current tree.
 fn place_of(tree: &Tree, point: &ActionPoint) -> Option<usize> {
     let document = point.documents.first()?;
     tree.nodes.iter().position(|node| {
@@ -359,8 +364,7 @@ fn place_of(tree: &Tree, point: &ActionPoint) -> Option<usize> {
     })
 }
 
-/// Whether something can have options to choose from. What only does something when it is clicked is not clicked to
-/// find out.
+/// True if an element can have options. A control with an effect of its own is not clicked to find out.
 fn may_be_list(tree: &Tree, node: usize) -> bool {
     let it = &tree.nodes[node];
     let has_popup = tree.extra(it).is_some_and(|extra| !tree.str(extra.popup).is_empty());
@@ -373,7 +377,7 @@ fn may_be_list(tree: &Tree, node: usize) -> bool {
     }
 }
 
-/// The options that are a list's: those inside of it if there are any, else those that have come up since.
+/// The options of a list: its descendants if there are any, otherwise those that have appeared since.
 fn own_options(tree: &Tree, point: &ActionPoint, others: &ElementSet) -> Vec<usize> {
     // A page may hide the list itself while its options are shown elsewhere.
     let (list, end) =
@@ -385,7 +389,7 @@ fn own_options(tree: &Tree, point: &ActionPoint, others: &ElementSet) -> Vec<usi
     all_options(tree).filter(|node| !others.contains(&place(tree, *node))).collect()
 }
 
-/// What says just this and has come up since: an option that the page does not call one.
+/// A new element with exactly this text: an option without an option role.
 fn plain_option(tree: &Tree, wanted: &str, before: &ElementSet) -> Option<usize> {
     let query = page::find::Query { text: Some(wanted.to_owned()), ..Default::default() };
     let mut found = page::find::find(tree, &query);
@@ -396,7 +400,7 @@ fn plain_option(tree: &Tree, wanted: &str, before: &ElementSet) -> Option<usize>
         .find(|node| needle.equals(&page::refs::name(tree, *node)))
 }
 
-/// The option that is meant.
+/// The matching option.
 fn option_in(tree: &Tree, point: &ActionPoint, wanted: &str, others: &ElementSet) -> Option<usize> {
     let mut needle = page::text::Needle::new(wanted);
     let by_index = wanted.strip_prefix("index=").and_then(|index| index.parse::<usize>().ok());

@@ -1,4 +1,4 @@
-//! `snapshot`: the page as text, with a ref for everything that can be acted on.
+//! `snapshot`: the page as text, with a ref for every actionable element.
 
 use super::open::local_file;
 use super::{
@@ -28,108 +28,108 @@ use std::sync::Arc;
 use std::time::Duration;
 use tracing::Instrument;
 
-/// A page counts as settled when nothing happens in it for so long …
+/// A page counts as settled when it does not change for this time …
 const QUIET: Duration = Duration::from_millis(100);
-/// … and is shown as it is after so long at the latest.
+/// … and is shown unsettled after this time.
 const SETTLE: Duration = Duration::from_secs(1);
-/// What is kept of the time for the look at a page that does not end to load: this much, or a quarter if that is less.
-const LOOK: Duration = Duration::from_secs(3);
-/// Of how many ways to look at a part of the page it is known what they last showed.
-const MOST_WAYS: usize = 2;
+/// Time reserved to observe a page that does not finish loading: this much, or a quarter of the timeout if that is
+/// less.
+const OBSERVATION: Duration = Duration::from_secs(3);
+/// Maximum number of snapshot modes with a delta baseline of their own for parts of a page.
+const MAX_MODES: usize = 2;
 
-/// What is to be known of a page that could only be read in the other way.
-const SECOND_HAND: &str = "the page could not be read from inside: this is the browser's own tree (`--source ax`), \
-    with texts that a person may not see and without what only listens to clicks";
+/// Note for a page that was read from the browser's accessibility tree.
+const AX_FALLBACK: &str = "the observer script failed: this is the browser's accessibility tree (`--source ax`), \
+    which may include hidden text and lacks elements that are clickable only by a listener";
 
-/// Show the page as text, with a ref for everything that can be acted on.
+/// Show the page as text, with a ref for every actionable element.
 ///
-/// Each line is one thing: its role, its name, and in brackets its ref and states. A ref (`@e3`) can be given to
-/// the verbs that act or look closer; it stays bound to what it meant here. Text that a person cannot see is left
-/// out, secrets are masked.
+/// Each line is one element: its role, its name, and in brackets its ref and states. A ref (`@e3`) is a target for
+/// other verbs; it stays bound to what it meant here. Visually hidden text is left out, secrets are masked.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Snapshot {
-    /// Open this page first, and wait until nothing happens in it any more.
+    /// Open this page first and wait until it has settled.
     pub url: Option<String>,
-    /// Only what is worth telling: controls, headings, text. This is the default.
+    /// Only controls, headings and text. This is the default.
     #[arg(long, overrides_with = "no_interactive")]
     pub interactive: bool,
-    /// Everything, with all the containers around it.
+    /// All elements, with their containers.
     #[arg(long)]
     pub no_interactive: bool,
-    /// A flat list of what can be acted on, nothing else.
+    /// A flat list of the elements with refs.
     #[arg(long)]
     pub refs_only: bool,
-    /// Write a single text on the line of what it is in. This is the default.
+    /// Write a single text on the line of its parent. This is the default.
     #[arg(long, overrides_with = "no_compact")]
     pub compact: bool,
     /// Write every text on a line of its own.
     #[arg(long)]
     pub no_compact: bool,
-    /// How deep to go, 6 unless said otherwise (`--format viewpoint`: all of it); what lies deeper is counted.
+    /// Maximum depth, 6 by default (`--format viewpoint`: unlimited); deeper elements are counted.
     #[arg(long, value_name = "N")]
     pub max_depth: Option<u32>,
-    /// Only this element and what is in it, texts in full: a ref (`@e3`) or `css=…`.
+    /// Only this element and its descendants, with full texts: a ref (`@e3`) or `css=…`.
     #[arg(long, value_name = "TARGET")]
     pub root: Option<Target>,
-    /// Only the first element that this CSS selector matches.
+    /// Only the first element that matches this CSS selector.
     #[arg(long, value_name = "CSS", conflicts_with = "root")]
     pub root_selector: Option<String>,
-    /// Give a ref to everything that can have one, however many there are.
+    /// Give a ref to every element that can have one, without a limit.
     #[arg(long)]
     pub all_refs: bool,
-    /// Where the tree comes from.
+    /// The source of the tree.
     #[arg(long, value_enum, default_value_t)]
     pub source: TreeSource,
-    /// With where things are, in CSS pixels: x, y, width, height.
+    /// Include bounding boxes in CSS pixels: x, y, width, height.
     #[arg(long)]
     pub boxes: bool,
-    /// With where links lead.
+    /// Include link URLs.
     #[arg(long)]
     pub urls: bool,
-    /// Hashes in place of names, values and texts.
+    /// Replace names, values and texts by hashes.
     #[arg(long)]
     pub redact: bool,
-    /// Show text that a person cannot see, marked with the reason.
+    /// Include visually hidden text, marked with the reason.
     #[arg(long)]
     pub include_hidden: bool,
-    /// Look again, even if nothing seems to have happened.
+    /// Ignore the cache.
     #[arg(long)]
     pub fresh: bool,
-    /// Only what is different from the last snapshot; not with `--find`.
+    /// Only the changes since the last snapshot; not with `--find`.
     #[arg(long)]
     pub delta: bool,
-    /// Fold the least useful parts until it has about so many tokens.
+    /// Fold the least useful parts to fit this number of tokens, approximately.
     #[arg(long, value_name = "TOKENS")]
     pub budget: Option<u32>,
-    /// Only lines with this text, and what they are in.
+    /// Only lines with this text, and their ancestors.
     #[arg(long, value_name = "TEXT")]
     pub find: Option<String>,
-    /// How it is written.
+    /// The text format.
     #[arg(long, value_enum, default_value_t)]
     pub format: TextFormat,
-    /// With a list of everything shown, each with the origin of its frame (in JSON).
+    /// Include a list of all shown elements with the origin of their frame (in JSON).
     #[arg(long)]
     pub nodes: bool,
-    /// With hashes, refs and counts, as `--json` prints it.
+    /// Include hashes, refs and counts, as `--json` prints them.
     #[arg(skip)]
     pub details: bool,
 }
 
-/// Where a tree comes from.
+/// The source of a tree.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum TreeSource {
-    /// Read from inside the page: fast, and knows more.
+    /// The observer script in the page: fast, and more detailed.
     #[default]
     Page,
-    /// The browser's own accessibility tree.
+    /// The browser's accessibility tree.
     Ax,
 }
 
-/// How a snapshot is written.
+/// The text format of a snapshot.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
 )]
@@ -138,11 +138,11 @@ pub enum TextFormat {
     /// Short lines with `[ref=@e3]`.
     #[default]
     Text,
-    /// As MCP clients know it: a count, then lines with `[ref=e12345]`.
+    /// As for MCP clients: a count, then lines with `[ref=e12345]`.
     Viewpoint,
 }
 
-/// What a page looks like.
+/// A snapshot.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SnapshotReply {
@@ -152,15 +152,15 @@ pub enum SnapshotReply {
     Text(SnapshotText),
 }
 
-/// A snapshot's text, and how much is in it.
+/// The text of a snapshot and its size.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SnapshotText {
     /// The text.
     pub text: String,
-    /// How many refs it has.
+    /// Number of refs.
     pub refs: u32,
-    /// How many tokens a model reads, about.
+    /// Approximate number of tokens.
     pub tokens: u32,
 }
 
@@ -183,11 +183,10 @@ impl Verb for Snapshot {
     fn localize(&mut self, caller: &mut Caller<'_>) -> Result<()> {
         if caller.json && self.format == TextFormat::Viewpoint {
             return Err(Error::new(Code::CommandInvalid)
-                .message("`--json` has a text of its own: leave out `--format viewpoint`"));
+                .message("`--json` cannot be combined with `--format viewpoint`"));
         }
         if self.nodes && !caller.json {
-            return Err(Error::new(Code::CommandInvalid)
-                .message("`--nodes` is a list in JSON: add `--json`"));
+            return Err(Error::new(Code::CommandInvalid).message("`--nodes` needs `--json`"));
         }
         self.details = caller.json;
         self.url.as_mut().map_or(Ok(()), local_file)
@@ -217,20 +216,22 @@ impl RunInTab for Snapshot {
             self.open(cx, turn, url).await?;
         }
         let live = cx.live().await?;
-        let way = self.way();
+        let mode = self.mode();
         let mut observation = turn.observation.lock().await;
         let observation = &mut *observation;
-        let look = self.look(observation.parts.iter().find(|part| part.way == way));
+        let observe_options =
+            self.observe_options(observation.parts.iter().find(|part| part.mode == mode));
         let loader = turn.state.borrow().loader.clone();
         let is_plain = !self.fresh && !self.all_refs && self.url.is_none();
-        let cached_page = if is_plain { observation.cached_page(&look, &loader) } else { None };
+        let cached_page =
+            if is_plain { observation.cached_page(&observe_options, &loader) } else { None };
         let is_hit = cached_page.is_some();
         tracing::debug!(cache = if is_hit { "hit" } else { "miss" }, "snapshot");
         let tree = match cached_page {
             Some(tree) => tree,
             None => {
                 let span = tracing::debug_span!("capture_snapshot");
-                self.capture(&live, turn, observation, &look, cx.progress.deadline)
+                self.capture(&live, turn, observation, &observe_options, cx.progress.deadline)
                     .instrument(span)
                     .await?
             }
@@ -248,67 +249,72 @@ impl RunInTab for Snapshot {
                     &mut notes,
                 )
                 .await;
-                // They have the names of what was found.
+                // They contain names of elements.
                 notes.retain(|_| !self.redact);
                 cx.progress.notes.extend(notes);
-                Some(found.map_err(|error| as_root(error, &wanted))?)
+                Some(found.map_err(|error| root_error(error, &wanted))?)
             }
         };
-        let shape = match self.details {
+        let skeleton = match self.details {
             true => {
                 let part = root
                     .map(|root| &tree.nodes[root])
                     .map(|node| (&*tree.frames[usize::from(node.frame)].document, node.element));
-                observe::shape(turn, observation, part, cx.progress.deadline)
+                observe::tag_skeleton(turn, observation, part, cx.progress.deadline)
                     .await
                     .unwrap_or_default()
             }
             false => None,
         };
         let formatted = async {
-            let seeing = self.see(observation, tree, root, RenderPlan { look, way, shape });
-            self.finish(cx, turn, observation, seeing).await
+            let source = self.select_view(
+                observation,
+                tree,
+                root,
+                RenderPlan { observe_options, mode, skeleton },
+            );
+            self.finish(cx, turn, observation, source).await
         };
         formatted.instrument(tracing::debug_span!("format_snapshot")).await
     }
 }
 
 impl Snapshot {
-    /// Why what is asked for cannot be.
+    /// The contradiction between options, if there is one.
     fn contradiction(&self) -> Option<&'static str> {
         let is_ax = self.source == TreeSource::Ax;
         let is_empty = self.find.as_ref().is_some_and(|text| text.trim().is_empty());
         [
             (
                 self.delta && self.find.is_some(),
-                "`--delta` cannot go with `--find`: what stops to match would read as removed",
+                "`--delta` cannot be combined with `--find`: lines that no longer match would read as removed",
             ),
-            (is_empty, "`--find` needs a text: every line has an empty one"),
+            (is_empty, "`--find` needs a text that is not empty"),
             (
                 is_ax && self.boxes,
-                "`--boxes` cannot go with `--source ax`: that tree does not say where things are",
+                "`--boxes` cannot be combined with `--source ax`: that tree has no bounding boxes",
             ),
             (
                 is_ax && self.include_hidden,
-                "`--include-hidden` cannot go with `--source ax`: that tree does not say what can be seen",
+                "`--include-hidden` cannot be combined with `--source ax`: that tree has no visibility",
             ),
         ]
         .into_iter()
         .find_map(|(is_so, why)| is_so.then_some(why))
     }
 
-    /// What of a page is shown, with the refs that it gives.
-    fn see(
+    /// Builds the view of the tree and issues its refs.
+    fn select_view(
         &self,
         observation: &mut observe::TabObservation,
         tree: Arc<Tree>,
         root: Option<usize>,
-        asked: RenderPlan,
+        plan: RenderPlan,
     ) -> SnapshotSource {
         let options = self.view_options(root);
         let registry = &mut observation.registry;
         let seen = view(&tree, &options, &mut registry.numbering(&tree));
-        // What is folded is there all the same: a budget is no difference between two pages.
+        // Folded lines are part of the baseline: a budget is no difference between two pages.
         let unfolded = options.budget.map(|_| {
             let options = ViewOptions { budget: None, ..options.clone() };
             view(&tree, &options, &mut registry.numbering(&tree))
@@ -320,13 +326,13 @@ impl Snapshot {
             unfolded.as_ref().filter(|_| self.delta).unwrap_or(&seen),
             scope,
         );
-        SnapshotSource { tree, seen, unfolded, options, asked, issued }
+        SnapshotSource { tree, seen, unfolded, options, plan, issued }
     }
 
-    /// Opens the page, and leaves time to look at it.
+    /// Opens the page, reserving time to observe it.
     async fn open(&self, cx: &mut CommandContext<'_>, turn: &Turn, url: &str) -> Result<()> {
         let url = cx.address(url)?;
-        let reserved = LOOK.min(cx.progress.deadline.total() / 4);
+        let reserved = OBSERVATION.min(cx.progress.deadline.total() / 4);
         let navigation = navigate::Navigation { reserved, ..cx.navigation(turn, Until::Load) };
         let there = navigate::go(navigation, &url).await?;
         if let Some(status) = there.status.filter(|status| *status >= 400) {
@@ -337,35 +343,35 @@ impl Snapshot {
         Ok(())
     }
 
-    /// Looks at the page; at one that was just opened until it comes to rest.
+    /// Observes the page; a page that was just opened until it has settled.
     async fn capture(
         &self,
         live: &RunningBrowser,
         turn: &Turn,
         observation: &mut observe::TabObservation,
-        look: &ObserveOptions,
+        observe_options: &ObserveOptions,
         deadline: Deadline,
     ) -> Result<Arc<Tree>> {
         if self.fresh {
             observation.reset();
         }
-        let aside = if self.all_refs { observation.stash() } else { None };
-        let mut tree = observe::observe(live, turn, observation, look, deadline).await?;
+        let stashed = if self.all_refs { observation.stash() } else { None };
+        let mut tree = observe::observe(live, turn, observation, observe_options, deadline).await?;
         if self.url.is_some() {
             let limit = deadline.at_most(SETTLE);
             while !limit.is_over() && observation.changes_within(QUIET).await {
-                tree = observe::observe(live, turn, observation, look, deadline).await?;
+                tree = observe::observe(live, turn, observation, observe_options, deadline).await?;
             }
         }
         if self.all_refs {
-            observation.restore(aside);
+            observation.restore(stashed);
         }
         Ok(tree)
     }
 
-    /// The way of looking, in a word: what is shown in the same way can be compared.
-    fn way(&self) -> String {
-        let way = Self {
+    /// The options that make two snapshots comparable, as a string.
+    fn mode(&self) -> String {
+        let mode = Self {
             max_depth: Some(self.depth()),
             url: None,
             fresh: false,
@@ -376,19 +382,19 @@ impl Snapshot {
             details: false,
             ..self.clone()
         };
-        serde_json::to_string(&way).unwrap_or_default()
+        serde_json::to_string(&mode).unwrap_or_default()
     }
 
-    /// How to look. Texts of a part are told in full, but if they are to be compared with those that were not: of the
-    /// whole page, or of this part as it was told before.
-    fn look(&self, before: Option<&observe::DeltaBaseline>) -> ObserveOptions {
+    /// The observation options. Texts of a part are observed in full, unless they are compared with a baseline of cut
+    /// ones: of the whole page, or of an earlier snapshot of the part.
+    fn observe_options(&self, before: Option<&observe::DeltaBaseline>) -> ObserveOptions {
         ObserveOptions {
             firewall: true,
             hidden: self.include_hidden,
             urls: self.urls || self.details,
             boxes: self.boxes,
             full: self.wanted_root().is_some()
-                && (!self.delta || before.is_some_and(|before| before.look.full)),
+                && (!self.delta || before.is_some_and(|before| before.observe_options.full)),
             source: match self.source {
                 TreeSource::Page => Source::Page,
                 TreeSource::Ax => Source::Ax,
@@ -401,7 +407,7 @@ impl Snapshot {
         self.root.clone().or(by_selector)
     }
 
-    /// How deep to go. What is written for MCP goes as deep as the page: nobody there could ask for more.
+    /// The maximum depth. Unlimited for MCP, whose clients cannot ask for more.
     fn depth(&self) -> u32 {
         self.max_depth.unwrap_or(match self.format {
             TextFormat::Text => DEFAULT_MAX_DEPTH,
@@ -431,31 +437,31 @@ impl Snapshot {
         }
     }
 
-    /// Writes what is seen, or what is different in it.
+    /// Renders the snapshot, or its delta.
     async fn finish(
         &self,
         cx: &mut CommandContext<'_>,
         turn: &Turn,
         observation: &mut observe::TabObservation,
-        mut seeing: SnapshotSource,
+        mut source: SnapshotSource,
     ) -> Result<SnapshotReply> {
-        let issued = seeing.issued.take();
-        let (tree, seen, print) = (&seeing.tree, &seeing.seen, &seeing.options.print);
-        let before = if self.delta { self.before(observation, &seeing) } else { None };
+        let issued = source.issued.take();
+        let (tree, seen, print) = (&source.tree, &source.seen, &source.options.print);
+        let before = if self.delta { self.delta_base(observation, &source) } else { None };
         let mut notes = Vec::new();
-        let mut told = None;
+        let mut delta_shown = None;
         let mut compared = |full: &str| -> Option<String> {
             let was = before.as_ref()?;
-            let now = DeltaBase::new(tree, seeing.unfolded.as_ref().unwrap_or(seen), print);
+            let now = DeltaBase::new(tree, source.unfolded.as_ref().unwrap_or(seen), print);
             let mut delta = delta(was, &now, full);
             let is_much =
                 |budget: u32| !delta.is_full && page::tokens::calibrated(&delta.text) > budget;
             if self.budget.is_some_and(is_much) {
                 delta.is_full = true;
-                delta.text = format!("what changed does not fit; this is the page:\n{full}");
+                delta.text = format!("the delta exceeds the budget; this is the page:\n{full}");
             }
             let text = delta.text.clone();
-            told = Some(delta);
+            delta_shown = Some(delta);
             Some(text)
         };
         let reply = if self.details {
@@ -463,7 +469,7 @@ impl Snapshot {
             let build_options = BuildOptions {
                 snapshot_id: &id,
                 provider: None,
-                html: seeing.asked.shape.as_deref(),
+                html: source.plan.skeleton.as_deref(),
                 print: *print,
                 nodes: self.nodes,
             };
@@ -471,17 +477,18 @@ impl Snapshot {
             if let Some(text) = compared(&snapshot.text) {
                 snapshot.text = text;
             }
-            if let Some(told) = &told {
-                if !told.is_full {
-                    // What is different is told also where a budget folds it.
-                    let all = seeing.unfolded.as_ref().unwrap_or(seen);
+            if let Some(delta_shown) = &delta_shown {
+                if !delta_shown.is_full {
+                    // The delta includes lines that a budget folds.
+                    let all = source.unfolded.as_ref().unwrap_or(seen);
                     let line = |(at, _): &(u32, u32)| all.lines.get(*at as usize);
                     snapshot.refs = refs(tree, all, print);
                     if self.nodes {
-                        snapshot.nodes = nodes(tree, told.reported.iter().filter_map(line), print);
+                        snapshot.nodes =
+                            nodes(tree, delta_shown.reported.iter().filter_map(line), print);
                     }
                 }
-                tell_less(&mut snapshot, told);
+                restrict_to_delta(&mut snapshot, delta_shown);
             }
             SnapshotReply::Full(Box::new(snapshot))
         } else {
@@ -505,8 +512,8 @@ impl Snapshot {
                 }
             };
             let mut text = compared(&text).unwrap_or(text);
-            let refs = match &told {
-                Some(told) if !told.is_full => {
+            let refs = match &delta_shown {
+                Some(delta_shown) if !delta_shown.is_full => {
                     let numbers = numbers_in(&text);
                     if self.format == TextFormat::Viewpoint {
                         backend_refs::fetch_backend_ids(
@@ -528,85 +535,93 @@ impl Snapshot {
             let tokens = page::tokens::calibrated(&text);
             SnapshotReply::Text(SnapshotText { text, refs, tokens })
         };
-        if let (Some(issued), Some(told)) = (issued, told.as_ref().filter(|told| !told.is_full)) {
-            // Only what is told means what it means now.
-            let all = seeing.unfolded.as_ref().unwrap_or(seen);
-            let lines = told.reported.iter().filter_map(|(at, _)| all.lines.get(*at as usize));
+        if let (Some(issued), Some(delta_shown)) =
+            (issued, delta_shown.as_ref().filter(|delta_shown| !delta_shown.is_full))
+        {
+            // Issues refs for reported lines only: all others stay bound to what was shown for them.
+            let all = source.unfolded.as_ref().unwrap_or(seen);
+            let lines =
+                delta_shown.reported.iter().filter_map(|(at, _)| all.lines.get(*at as usize));
             let nodes: Vec<usize> =
                 lines.filter(|line| line.number.is_some()).map(|line| line.node as usize).collect();
             observation.registry.restore_and_issue(issued, tree, &nodes);
         }
-        if self.delta && told.is_none() {
-            let note = "nothing of this page was shown in this way before: this is all of it";
+        if self.delta && delta_shown.is_none() {
+            let note = "no earlier snapshot of this page with these options: this is all of it";
             notes.push(Note::new("no-earlier", note));
         }
-        // A delta leaves nothing out that the one before did not.
-        if told.as_ref().is_none_or(|told| told.is_full) {
-            self.note_missing(&seeing, &mut notes);
+        // A delta omits nothing that its baseline did not.
+        if delta_shown.as_ref().is_none_or(|delta_shown| delta_shown.is_full) {
+            self.note_missing(&source, &mut notes);
         }
-        if observation.is_second_hand {
-            notes.push(Note::new("second-hand", SECOND_HAND));
+        if observation.is_ax_fallback {
+            notes.push(Note::new("second-hand", AX_FALLBACK));
         }
         let silent = tree.silent_frames(self.redact).into_iter();
         notes.extend(silent.map(|frame| {
             Note::new("silent-frame", "a frame did not answer").with_page_text(&frame)
         }));
         cx.progress.notes.extend(notes);
-        self.keep(observation, seeing);
+        self.store_baseline(observation, source);
         Ok(reply)
     }
 
-    /// Says what is on the page and not in the text.
-    fn note_missing(&self, seeing: &SnapshotSource, notes: &mut Vec<Note>) {
-        let SnapshotSource { tree, seen, .. } = seeing;
+    /// Adds notes about what the text omits.
+    fn note_missing(&self, source: &SnapshotSource, notes: &mut Vec<Note>) {
+        let SnapshotSource { tree, seen, .. } = source;
         notes.extend(seen.notes().into_iter().map(|note| Note::new("not-shown", note)));
         if let (Some(text), Some(0)) = (&self.find, seen.matches) {
-            notes.push(Note::new("no-match", format!("nothing shown has the text {text:?}")));
+            notes.push(Note::new("no-match", format!("no line contains the text {text:?}")));
         }
         let is_viewpoint = self.format == TextFormat::Viewpoint && !self.details;
-        // That text says so itself.
+        // That format says so itself.
         if seen.is_empty_page() && !is_viewpoint {
             notes.push(Note::new("empty", empty_page_note(tree)));
         }
-        let unseen = tree.unseen();
-        // Most pages have some, and a model pays for each word: it is told when there is more of that than of the rest.
-        let is_worth_it = if is_viewpoint { unseen > seen.node_count() } else { unseen > 0 };
-        let is_part = seeing.options.root.is_some() || self.refs_only;
+        let hidden = tree.unseen();
+        // Most pages have some, and every word costs tokens: reported only if it is more than the rest.
+        let is_worth_it = if is_viewpoint { hidden > seen.node_count() } else { hidden > 0 };
+        let is_part = source.options.root.is_some() || self.refs_only;
         if is_worth_it && !is_part && !self.include_hidden {
-            let texts = if unseen == 1 { "text" } else { "texts" };
-            let note = format!("{unseen} {texts} that cannot be seen left out: `--include-hidden`");
+            let texts = if hidden == 1 { "text" } else { "texts" };
+            let note = format!("{hidden} hidden {texts} left out: `--include-hidden`");
             notes.push(Note::new("unseen", note));
         }
     }
 
-    /// What was shown before, as it would be shown now: in the same way if it was, else of the whole page.
-    fn before(
+    /// The base of the delta: the last snapshot with the same options, otherwise the last one of the whole page in the
+    /// view of this one.
+    fn delta_base(
         &self,
         observation: &mut observe::TabObservation,
-        seeing: &SnapshotSource,
+        source: &SnapshotSource,
     ) -> Option<DeltaBase> {
-        let SnapshotSource { tree, options, asked: RenderPlan { look, way, .. }, .. } = seeing;
+        let SnapshotSource {
+            tree, options, plan: RenderPlan { observe_options, mode, .. }, ..
+        } = source;
         let (registry, parts, whole) =
-            (&mut observation.registry, &observation.parts, &observation.shown);
+            (&mut observation.registry, &observation.parts, &observation.delta_baseline);
         let document = |tree: &Tree| tree.frames.first().map(|frame| frame.document.clone());
         let can_compare = |shown: &&observe::DeltaBaseline| {
             document(&shown.tree) == document(tree)
-                && shown.look.is_comparable_with(look, &options.print)
+                && shown.observe_options.is_comparable_with(observe_options, &options.print)
         };
-        let same = parts.iter().find(|part| part.way == *way);
+        let same = parts.iter().find(|part| part.mode == *mode);
         let before = same.filter(can_compare).or(whole.as_ref().filter(can_compare))?;
-        let behind =
-            observation.behind.as_ref().filter(|behind| document(behind) == document(tree));
-        let behind = behind.filter(|_| options.root.is_none()).map(|behind| {
+        let background = observation
+            .modal_background
+            .as_ref()
+            .filter(|background| document(background) == document(tree));
+        let background = background.filter(|_| options.root.is_none()).map(|background| {
             let options = ViewOptions { budget: None, ..options.clone() };
-            let view = view(behind, &options, &mut registry.numbering(behind));
-            DeltaBase::new(behind, &view, &options.print)
+            let view = view(background, &options, &mut registry.numbering(background));
+            DeltaBase::new(background, &view, &options.print)
         });
         let complete = |mut was: DeltaBase| {
-            behind.iter().for_each(|behind| was.add_covered_page(behind));
+            background.iter().for_each(|background| was.add_covered_page(background));
             was
         };
-        if before.way == *way {
+        if before.mode == *mode {
             let was = DeltaBase::new(&before.tree, &before.view, &options.print);
             return Some(complete(was));
         }
@@ -628,71 +643,72 @@ impl Snapshot {
         Some(complete(DeltaBase::new(&before.tree, &was, &options.print)))
     }
 
-    /// Remembers what was shown, to tell later what is different.
-    fn keep(&self, observation: &mut observe::TabObservation, seeing: SnapshotSource) {
+    /// Stores the delta baseline.
+    fn store_baseline(&self, observation: &mut observe::TabObservation, source: SnapshotSource) {
         let SnapshotSource {
             tree,
             seen,
             unfolded,
             options,
-            asked: RenderPlan { look, way, .. },
+            plan: RenderPlan { observe_options, mode, .. },
             ..
-        } = seeing;
+        } = source;
         let is_whole = seen.is_whole;
         let view = unfolded.unwrap_or(seen);
         let options = ViewOptions { budget: None, ..options };
-        let shown = observe::DeltaBaseline { tree, view, options, look, way };
+        let shown =
+            observe::DeltaBaseline { tree, view, view_options: options, observe_options, mode };
         if is_whole {
-            let was = observation.shown.take();
+            let was = observation.delta_baseline.take();
             observation.set_modal_background(was.as_ref().map(|was| &was.tree), &shown.tree);
             observation.parts.clear();
-            observation.shown = Some(shown);
+            observation.delta_baseline = Some(shown);
             return;
         }
-        // What was searched for is not compared.
+        // Search results are no baseline.
         if self.find.is_some() {
             return;
         }
-        observation.parts.retain(|part| part.way != shown.way);
-        if observation.parts.len() >= MOST_WAYS {
+        observation.parts.retain(|part| part.mode != shown.mode);
+        if observation.parts.len() >= MAX_MODES {
             observation.parts.remove(0);
         }
         observation.parts.push(shown);
     }
 }
 
-/// A page as it is shown now.
+/// The tree and view of a snapshot.
 struct SnapshotSource {
     tree: Arc<Tree>,
     seen: View,
-    /// The same with nothing folded, when there is a budget.
+    /// The view without folding, if there is a budget.
     unfolded: Option<View>,
     options: ViewOptions,
-    asked: RenderPlan,
-    /// The refs that counted before, when only what is different is told.
+    plan: RenderPlan,
+    /// The refs issued before, for a delta.
     issued: Option<IssuedRefs>,
 }
 
-/// How it was asked for.
+/// The options of a snapshot and the hashed skeleton.
 struct RenderPlan {
-    look: ObserveOptions,
-    /// The way of looking, in a word.
-    way: String,
-    /// The tags that the page is built of, for a hash of them.
-    shape: Option<String>,
+    observe_options: ObserveOptions,
+    /// The snapshot options that make two snapshots comparable.
+    mode: String,
+    /// The tag skeleton, for the DOM hash.
+    skeleton: Option<String>,
 }
 
-/// Counts what a delta tells, and keeps the refs that are in it.
-fn tell_less(snapshot: &mut WebAiSnapshot, told: &Delta) {
-    if !told.is_full {
+/// Restricts counts and refs to those of the delta.
+fn restrict_to_delta(snapshot: &mut WebAiSnapshot, delta_shown: &Delta) {
+    if !delta_shown.is_full {
         let numbers = numbers_in(&snapshot.text);
-        let is_told = |name: &str| {
+        let is_shown = |name: &str| {
             name.strip_prefix("@e")
                 .and_then(|digits| digits.parse().ok())
                 .is_some_and(|number| numbers.contains(&number))
         };
-        snapshot.refs.retain(|it| is_told(&it.ref_name));
-        snapshot.stats.node_count = told.reported.len() as u32;
+        snapshot.refs.retain(|it| is_shown(&it.ref_name));
+        snapshot.stats.node_count = delta_shown.reported.len() as u32;
         snapshot.stats.interactive_count = snapshot.refs.len() as u32;
     }
     snapshot.stats = Stats {
@@ -711,11 +727,11 @@ impl fmt::Display for SnapshotReply {
     }
 }
 
-/// A root that is not there is its own kind of failure.
-fn as_root(error: Error, wanted: &Target) -> Error {
+/// A missing root has an error code of its own.
+fn root_error(error: Error, wanted: &Target) -> Error {
     match error.code() {
         Code::TargetNotFound => {
-            // It matched, but what it matched is not shown.
+            // It matched an element that is not shown.
             let evidence = error.details().evidence.as_ref();
             let is_there = evidence.is_some_and(|all| all.contains_key("selector"));
             let why = if is_there { " what is shown" } else { "" };
@@ -723,21 +739,21 @@ fn as_root(error: Error, wanted: &Target) -> Error {
                 .message(format!("snapshot root selector did not match{why}: {wanted}"))
                 .evidence("rootSelector", wanted.to_string())
         }
-        // What is no selector matches nothing.
+        // An invalid selector matches nothing.
         Code::CommandInvalid if matches!(wanted, Target::Css(_)) => {
             Error::new(Code::SnapshotRootNotFound)
                 .message(format!("snapshot root selector did not match: {wanted}"))
                 .evidence("rootSelector", wanted.to_string())
-                .evidence("reason", "it is no selector")
+                .evidence("reason", "not a valid selector")
         }
         _ => error,
     }
 }
 
-/// An id that no other snapshot has.
+/// A unique snapshot id.
 fn snapshot_id() -> String {
     let mut bytes = [0u8; 16];
-    // Without randomness the time is the best there is.
+    // The time, if there is no randomness.
     if rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()).is_err() {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         bytes = now.unwrap_or_default().as_nanos().to_le_bytes();

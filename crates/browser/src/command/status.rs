@@ -1,4 +1,4 @@
-//! `status`: what runs, told without asking any page.
+//! `status`: the state of the browser, without asking any page.
 
 use super::{CommandContext, Run, TabNeed, Verb, VerbGroup, VerbReply, VerbSpec};
 use crate::error::Result;
@@ -10,17 +10,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-/// Tell what runs: the browser, its tabs and contexts.
+/// Show the browser, its tabs and contexts.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 pub struct Status {}
 
-/// What runs.
+/// The state of the browser.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StatusReply {
-    /// `running`, `starting`, `idle` (no browser yet) or `lost` (it ended unasked).
+    /// `running`, `starting`, `idle` (no browser yet) or `lost` (unexpected exit).
     pub state: String,
-    /// Why it was lost.
+    /// The reason of the loss.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub reason: Option<String>,
     /// The browser.
@@ -34,29 +34,29 @@ pub struct StatusReply {
 pub struct BrowserStatus {
     /// Name and version.
     pub product: String,
-    /// Its process; absent when we only attached to it.
+    /// Its process id; absent for an attached browser.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub pid: Option<u32>,
-    /// Its program.
+    /// The path of its executable.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
-    /// Whether it has a window.
+    /// It has a window.
     pub headed: bool,
-    /// Its profile, when it is kept.
+    /// Its profile, if persistent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub profile: Option<String>,
-    /// Where it was attached to.
+    /// The endpoint that was attached to.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub cdp: Option<String>,
-    /// For how long it has been running, in seconds.
+    /// Uptime in seconds.
     pub uptime_s: u64,
-    /// How many tabs are open.
+    /// Number of open tabs.
     pub tabs: usize,
-    /// How many of them are busy with a command.
+    /// Number of tabs with a running command.
     pub busy: usize,
     /// The named contexts.
     pub contexts: Vec<String>,
-    /// The proxies of those that go through one.
+    /// The proxies of contexts, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub proxies: BTreeMap<String, ProxyInfo>,
 }
@@ -102,9 +102,9 @@ impl fmt::Display for StatusReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(browser) = &self.browser else {
             return match &self.reason {
-                _ if self.state == "starting" => f.write_str(
-                    "starting: the browser is on its way; `agbrowse close` gives up on it",
-                ),
+                _ if self.state == "starting" => {
+                    f.write_str("starting: the browser is starting; `agbrowse close` cancels it")
+                }
                 Some(reason) => write!(f, "lost: {reason}"),
                 None => {
                     f.write_str("idle: no browser runs; the first command that needs one starts it")

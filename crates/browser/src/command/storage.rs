@@ -1,6 +1,6 @@
-//! `storage`: what a context keeps for its pages, into a file and back.
+//! `storage`: saves and loads the cookies and local storage of a context.
 //!
-//! Who asks writes the file and reads it; here it comes and goes as bytes beside the reply, and as a value.
+//! The caller writes and reads the file; here it is a byte array in the reply, or a value in the request.
 
 use super::{
     Caller, CommandContext, ReplyFile, Run, Verb, VerbGroup, VerbReply, VerbSpec, encode_base64,
@@ -30,38 +30,38 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// How long a page may take to tell what its origin keeps.
-const TELLING: Duration = Duration::from_secs(2);
+/// Timeout for a page to read its local storage.
+const READ_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The page that we answer with. It has an icon, so that the browser asks for none when nobody answers any more.
-const EMPTY: &str = "<!doctype html><link rel=icon href=data:,>";
+/// The page that answers intercepted requests. It has an icon, so that the browser requests none afterwards.
+const EMPTY_PAGE: &str = "<!doctype html><link rel=icon href=data:,>";
 
-/// The name of the world that asks and writes. Pages do not see it, and so cannot lie to it.
+/// The isolated world of the storage scripts. Pages cannot see or tamper with it.
 const WORLD: &str = "agbrowse storage";
 
-/// Save the cookies and the local storage of a context, or put them back.
+/// Save the cookies and local storage of a context, or load them.
 ///
-/// The file is what Playwright calls storage state. Who has it is signed in as you: it can be read by you alone, and
-/// nothing of it is printed.
+/// The file has Playwright's storage state format. Whoever has it is signed in as you: only you can read it, and none
+/// of it is printed.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 pub struct StorageCommand {
-    /// What to do.
+    /// The storage action.
     #[command(subcommand)]
     #[serde(flatten)]
     pub action: StorageAction,
 }
 
-/// What to do with what a context keeps.
+/// A storage action.
 #[derive(Clone, Debug, Subcommand, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "action", rename_all = "kebab-case")]
 pub enum StorageAction {
-    /// Write all cookies, and the local storage of the origins that are open, to a file.
+    /// Save all cookies, and the local storage of the open origins, to a file.
     Save(SaveStorage),
-    /// Put the cookies and the local storage of a file into the context, beside what is there.
+    /// Load the cookies and local storage of a file into the context, in addition to its own.
     Load(LoadStorage),
 }
 
-/// Write what a context keeps to a file.
+/// Arguments of `storage save`.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SaveStorage {
@@ -71,7 +71,7 @@ pub struct SaveStorage {
     pub path: Option<PathBuf>,
 }
 
-/// Put what a file has into a context.
+/// Arguments of `storage load`.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadStorage {
@@ -79,34 +79,34 @@ pub struct LoadStorage {
     #[arg(value_name = "FILE", required = true)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
-    /// What was read from it.
+    /// The content of the file.
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub state: Option<StorageState>,
 }
 
-/// What was saved or put back. Only counts: what it is stays in the file.
+/// The result of a save or load, as counts: the content stays in the file.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StorageReply {
-    /// What happened: `saved` or `loaded`.
+    /// `saved` or `loaded`.
     pub is: String,
     /// The file.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub path: Option<PathBuf>,
-    /// How many cookies.
+    /// Number of cookies.
     pub cookies: usize,
-    /// How many origins have local storage.
+    /// Number of origins with local storage.
     pub origins: usize,
-    /// How many entries of local storage.
+    /// Number of local storage entries.
     pub entries: usize,
-    /// What was saved.
+    /// The content of the file.
     #[serde(skip)]
     pub data: Vec<u8>,
 }
 
 impl LoadStorage {
-    /// Reads the file, wherever the work is done.
+    /// Reads the file on the caller's side.
     ///
     /// # Errors
     /// `file.read-failed` or `storage.invalid`.
@@ -126,7 +126,7 @@ impl Verb for StorageCommand {
     fn spec(&self) -> VerbSpec {
         match &self.action {
             StorageAction::Save(_) => VerbSpec {
-                not_in_batch: Some("storage is saved by a command of its own"),
+                not_in_batch: Some("`storage save` cannot be part of a batch"),
                 ..Self::SPEC
             },
             StorageAction::Load(_) => VerbSpec { makes_session: true, ..Self::SPEC },
@@ -138,7 +138,7 @@ impl Verb for StorageCommand {
             StorageAction::Load(load) => load.read(),
             StorageAction::Save(save) if save.path.as_deref() == Some(Path::new("-")) => {
                 Err(Error::new(Code::CommandInvalid)
-                    .message("what is saved is not printed: name a file"))
+                    .message("saved storage is not printed: name a file"))
             }
             StorageAction::Save(_) => Ok(()),
         }
@@ -178,7 +178,7 @@ impl Run for StorageCommand {
     }
 }
 
-/// The context that is meant: that of the tab that was named, or the caller's.
+/// The context of the named tab, or the caller's.
 fn context_of(cx: &CommandContext<'_>, live: &RunningBrowser) -> Result<Option<String>> {
     match cx.named_tab() {
         Some(id) => live.tab(id).map(|tab| tab.context.clone()),
@@ -204,22 +204,22 @@ async fn save(cx: &mut CommandContext<'_>) -> Result<StorageReply> {
     Ok(StorageReply::of(&state, "saved", None, data))
 }
 
-/// What a page tells of its origin: which one it is, its entries, and how many could not be told.
+/// The local storage of an origin: the origin, its entries, and the number of unreadable ones.
 type OriginStorage = (String, Vec<(String, SecretString)>, usize);
 
-/// The local storage of the origins that are open in tabs. What a frame of another site keeps is kept apart for the
-/// page around it, so frames are not asked.
+/// The local storage of the origins that are open in tabs. Storage of cross-site frames is partitioned by the page
+/// around them, so frames are not read.
 async fn local_storage(
     cx: &mut CommandContext<'_>,
     live: &RunningBrowser,
     context: Option<&str>,
 ) -> Vec<SavedOrigin> {
     let mut asked = JoinSet::new();
-    let deadline = cx.progress.deadline.at_most(TELLING);
+    let deadline = cx.progress.deadline.at_most(READ_TIMEOUT);
     for row in live.tabs().into_iter().filter(|row| row.tab.context.as_deref() == context) {
         let url = row.tab.state.borrow().url.clone();
         if url.starts_with("http://") || url.starts_with("https://") {
-            asked.spawn(async move { (row.tab.id, url, told(&row.tab, deadline).await) });
+            asked.spawn(async move { (row.tab.id, url, read_origin(&row.tab, deadline).await) });
         }
     }
     let mut answers = asked.join_all().await;
@@ -237,7 +237,7 @@ async fn local_storage(
         }
         if left_out > 0 {
             let message =
-                format!("{left_out} entries of an origin are no valid text, and left out");
+                format!("{left_out} entries of an origin are not valid text and were left out");
             cx.progress.notes.push(Note::new("left-out", message).with_page_text(&origin));
         }
         known.push(origin.clone());
@@ -247,7 +247,7 @@ async fn local_storage(
             origins.push(SavedOrigin { origin, local_storage, has_databases: false });
         }
     }
-    // Another tab may have told of the same origin.
+    // Another tab may have the same origin.
     silent.retain(|(_, url)| {
         !known
             .iter()
@@ -261,29 +261,29 @@ async fn local_storage(
     origins
 }
 
-/// What a tab tells of its origin; nothing when it does not answer.
-async fn told(tab: &Arc<Tab>, deadline: Deadline) -> Option<OriginStorage> {
-    // What comes too early can crash a page that is being made.
+/// Reads the local storage of a tab's origin; `None` if it does not respond.
+async fn read_origin(tab: &Arc<Tab>, deadline: Deadline) -> Option<OriginStorage> {
+    // An early script can crash a tab that is being created.
     if !tab.state.borrow().is_ready {
         return None;
     }
-    match beside::<OriginStorage>(
+    match run_isolated::<OriginStorage>(
         tab,
         include_str!("../../js/local_storage_read.js").into(),
         deadline,
     )
     .await
     {
-        Ok(told) => Some(told),
+        Ok(origin) => Some(origin),
         Err(error) => {
-            tracing::debug!(tab = %tab.id, code = %error.code(), "local storage not told");
+            tracing::debug!(tab = %tab.id, code = %error.code(), "local storage not read");
             None
         }
     }
 }
 
-/// Runs a script beside a page.
-async fn beside<T: DeserializeOwned>(
+/// Runs a script in the isolated world of a page.
+async fn run_isolated<T: DeserializeOwned>(
     tab: &Tab,
     expression: String,
     deadline: Deadline,
@@ -299,7 +299,7 @@ async fn beside<T: DeserializeOwned>(
         ..Evaluate::default()
     };
     let value = tab.call(evaluate, deadline).await?.result.and_then(|result| result.value);
-    // What it said instead may have values in it.
+    // The raw value may contain stored data, so it is not in the error.
     value
         .and_then(|value| serde_json::from_str(value.get()).ok())
         .ok_or_else(|| Error::new(Code::EvalThrew).message("the page has no local storage"))
@@ -321,27 +321,27 @@ async fn load_into(
         SetCookies { cookies: state.cookies.iter().map(Into::into).collect(), browser_context_id };
     live.connection.browser().call(set, cx.progress.deadline).await.map_err(
         |error| match error {
-            // All or none.
+            // The browser sets all cookies or none.
             cdp::Error::Remote { .. } => {
-                Error::new(Code::StorageInvalid).message("the browser refuses a cookie of it")
+                Error::new(Code::StorageInvalid).message("the browser rejects one of the cookies")
             }
             other => other.into(),
         },
     )?;
     for it in state.origins.iter().filter(|it| it.has_databases) {
-        let message = "the databases of an origin are not put back";
+        let message = "the databases of an origin are not restored";
         cx.progress.notes.push(Note::new("left-out", message).with_page_text(&it.origin));
     }
     if state.entries() > 0 {
-        let passing =
+        let temporary =
             TemporaryTab { tab: live.new_tab(context.as_deref(), cx.progress.deadline).await? };
-        write(&live, &passing.tab, &state.origins, cx.progress.deadline).await?;
-        live.close_tab(&passing.tab, cx.progress.deadline).await?;
+        write(&live, &temporary.tab, &state.origins, cx.progress.deadline).await?;
+        live.close_tab(&temporary.tab, cx.progress.deadline).await?;
     }
     Ok(StorageReply::of(state, "loaded", path, Vec::new()))
 }
 
-/// A tab that is closed when we are done with it, however that comes.
+/// A tab that is closed when dropped.
 struct TemporaryTab {
     tab: Arc<Tab>,
 }
@@ -355,8 +355,8 @@ impl Drop for TemporaryTab {
     }
 }
 
-/// Takes a tab of ours through origins and writes what they shall keep. We answer in the servers' place: nothing is
-/// asked of anybody.
+/// Navigates a tab of ours through origins and writes their local storage. Requests are intercepted: no server is
+/// contacted.
 async fn write(
     live: &RunningBrowser,
     tab: &Tab,
@@ -380,14 +380,14 @@ async fn write_all(tab: &Tab, origins: &[SavedOrigin], deadline: Deadline) -> Re
     for (index, it) in origins.iter().filter(|it| !it.local_storage.is_empty()).enumerate() {
         let failed = |why: &str| {
             Error::new(Code::StorageNotLoaded)
-                .message(format!("the local storage of `{}` was not put back: {why}", it.origin))
+                .message(format!("the local storage of `{}` was not restored: {why}", it.origin))
                 .evidence("originsDone", index)
         };
         arrive(tab, &it.origin, deadline).await?.map_err(failed)?;
         let entries: Vec<_> = it.local_storage.iter().map(|it| (&it.name, &it.value)).collect();
         let script = include_str!("../../js/local_storage_write.js");
         let script = format!("({script})({}, {})", json(&it.origin), json(&InClear(&entries)));
-        let why: String = beside(tab, script, deadline).await?;
+        let why: String = run_isolated(tab, script, deadline).await?;
         if !why.is_empty() {
             return Err(failed(&why));
         }
@@ -395,7 +395,7 @@ async fn write_all(tab: &Tab, origins: &[SavedOrigin], deadline: Deadline) -> Re
     Ok(())
 }
 
-/// Goes to an origin and waits until the page that we answer with is there, or says why it is not.
+/// Navigates to an origin and waits for our page; the inner error is the reason of a failure.
 async fn arrive(
     tab: &Tab,
     origin: &str,
@@ -404,7 +404,7 @@ async fn arrive(
     let navigate = Navigate { url: format!("{origin}/"), ..Navigate::default() };
     let reply = tab.call(navigate, deadline).await?;
     if reply.error_text.is_some() {
-        return Ok(Err("the browser does not go there"));
+        return Ok(Err("the browser does not navigate there"));
     }
     let loader = reply.loader_id.unwrap_or_default();
     let mut state = tab.state.subscribe();
@@ -414,11 +414,11 @@ async fn arrive(
     Ok(match tokio::time::timeout_at(deadline.at(), there).await {
         Ok(Ok(state)) if state.end.is_none() => Ok(()),
         Ok(_) => Err("the tab is gone"),
-        Err(_) => Err("its page did not come in time"),
+        Err(_) => Err("its page did not load in time"),
     })
 }
 
-/// Answers every request with an empty page, until the tab is gone.
+/// Answers every request with an empty page, until the tab is closed.
 async fn answer(held: &mut Events, tab: &Tab) {
     while let Some(delivery) = held.next().await {
         let Delivery::Event(event) = delivery else { continue };
@@ -431,7 +431,7 @@ async fn answer(held: &mut Events, tab: &Tab) {
             request_id,
             response_code: 200,
             response_headers: vec![html],
-            body: encode_base64(EMPTY),
+            body: encode_base64(EMPTY_PAGE),
         });
     }
 }

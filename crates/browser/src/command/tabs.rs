@@ -1,5 +1,5 @@
-//! Tabs: `tabs`, `tab new`, `tab switch`, `tab close`. None of them needs an answer of a page, so they work
-//! while pages are stuck.
+//! Tabs: `tabs`, `tab new`, `tab switch`, `tab close`. None of them needs a response of a page, so they work while
+//! pages hang.
 
 use super::open::local_file;
 use super::{Caller, CommandContext, Run, TabNeed, Verb, VerbGroup, VerbReply, VerbSpec};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// A browser that does not answer within this is told of as it was last known.
+/// Wait for the browser's tab list; after it, the last known state is listed.
 const REFRESH: Duration = Duration::from_millis(50);
 
 /// List the open tabs of all contexts.
@@ -26,39 +26,39 @@ pub struct Tabs {}
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TabsReply {
-    /// In the order in which they were opened.
+    /// The tabs, in the order in which they were opened.
     pub tabs: Vec<TabInfo>,
 }
 
-/// One tab.
+/// A tab.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TabInfo {
     /// Its id.
     pub id: TabId,
-    /// Whether commands without `--tab` go to it.
+    /// Commands without `--tab` go to it.
     pub current: bool,
-    /// The context it lives in.
+    /// Its context.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub context: Option<String>,
     /// The tab that opened it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub opener: Option<TabId>,
-    /// Its address, secrets in it masked.
+    /// Its URL, secrets masked.
     pub url: String,
     /// Its title.
     pub title: String,
-    /// How far it has loaded.
+    /// Its load state.
     pub phase: Phase,
-    /// Whether a command is under way on it.
+    /// A command runs on it.
     pub busy: bool,
-    /// Whether its page crashed.
+    /// Its page crashed.
     pub crashed: bool,
-    /// Frames in processes of their own.
+    /// Number of out-of-process frames.
     pub frames: usize,
-    /// Workers.
+    /// Number of workers.
     pub workers: usize,
-    /// A dialog that waits for an answer.
+    /// The open dialog.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub dialog: Option<Dialog>,
 }
@@ -127,16 +127,16 @@ impl fmt::Display for TabsReply {
     }
 }
 
-/// Open, choose or close a tab.
+/// Open, switch to or close a tab.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 pub struct TabCommand {
-    /// What to do.
+    /// The tab action.
     #[command(subcommand)]
     #[serde(flatten)]
     pub action: TabAction,
 }
 
-/// What to do with a tab.
+/// A tab action.
 #[derive(Clone, Debug, Subcommand, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "action", rename_all = "kebab-case")]
 pub enum TabAction {
@@ -144,22 +144,22 @@ pub enum TabAction {
     New(NewTab),
     /// Make a tab the current one.
     Switch(SwitchTab),
-    /// Close a tab: the one named, or the current one.
+    /// Close a tab: the named one, or the current one.
     Close(CloseTab),
 }
 
 /// Open a new tab, which becomes the current one.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 pub struct NewTab {
-    /// The page to open in it; an empty one when absent.
+    /// The page to open [default: an empty one].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub url: Option<String>,
-    /// The proxy of the context that is made by this: `http://host:8080`, `https://…`, `socks5://…`; `user:password@`
-    /// before the host signs in. All of the context's requests go through it.
+    /// The proxy for the context that this creates: `http://host:8080`, `https://…`, `socks5://…`; with
+    /// `user:password@` before the host to sign in. All requests of the context use it.
     #[arg(long, value_name = "URL")]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub proxy: Option<Proxy>,
-    /// It stays aside: the current tab stays the current one. For callers that name the tab of each command.
+    /// Open it in the background: the current tab stays the current one. For callers that name the tab of each command.
     #[arg(skip)]
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub aside: bool,
@@ -168,29 +168,29 @@ pub struct NewTab {
 /// Make a tab the current one.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchTab {
-    /// The tab, as `agbrowse tabs` names it.
+    /// The tab id, as listed by `agbrowse tabs`.
     pub id: TabId,
 }
 
 /// Close a tab.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 pub struct CloseTab {
-    /// The tab; the current one when absent.
+    /// The tab [default: the current one].
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub id: Option<TabId>,
 }
 
-/// What became of the tabs.
+/// The result of a tab action.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TabReply {
-    /// The tab that was opened, chosen or closed.
+    /// The opened, selected or closed tab.
     pub id: TabId,
-    /// What happened to it: `opened`, `current` or `closed`.
+    /// `opened`, `current` or `closed`.
     pub is: String,
-    /// The tab that commands go to now.
+    /// The current tab now.
     pub current: Option<TabId>,
-    /// Its address.
+    /// Its URL.
     pub url: String,
 }
 

@@ -1,6 +1,6 @@
-//! `type`: a text typed key by key.
+//! `type`: types a text key by key.
 
-use super::fill::{PrepareReply, not_taken, written};
+use super::fill::{PrepareReply, not_taken, value_or_secret};
 use super::{Act, Caller, CommandContext, Verb, VerbSpec};
 use crate::act::keyboard::Chord;
 use crate::act::{
@@ -15,38 +15,33 @@ use clap::Args;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Type a text key by key, after what is there.
+/// Type a text key by key, after the existing one.
 ///
-/// Every key is pressed and released, as a person would; for fields that react to keys. Without a target, the text goes
-/// to the field that has the focus, where its caret is.
+/// Every key is pressed and released; for fields that react to keys. Without a target, the text goes to the focused
+/// field, at its caret.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Type {
-    /// The field; without it, what has the focus.
-    #[serde(flatten, deserialize_with = "super::upload::aim_if_any")]
-    pub aim: Option<TargetArgs>,
+    /// The field [default: the focused one].
+    #[serde(flatten, deserialize_with = "super::upload::optional_target_args")]
+    pub target_args: Option<TargetArgs>,
     /// The text.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub text: Option<SecretString>,
-    /// Take the text from the environment or a private file, as `fill` does.
+    /// Take the text from the environment or a private file, as in `fill`.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub secret: Option<String>,
     /// Press Enter afterwards.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub submit: bool,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[serde(flatten)]
     pub after: SettleArgs,
 }
 
-/// The same as a command line has it: one word is the text, of two the first is the target.
-///
-/// Type a text key by key, after what is there.
-///
-/// Every key is pressed and released, as a person would; for fields that react to keys. Without a target, the text goes
-/// to the field that has the focus, where its caret is.
+/// The arguments on the command line: one is the text; of two, the first is the target.
 #[derive(Args)]
-#[command(about = "Type a text key by key, after what is there", long_about = TYPE_ABOUT)]
+#[command(about = "Type a text key by key, after the existing one", long_about = TYPE_ABOUT)]
 struct TypeLine {
     /// The element, or the text if nothing follows. The element: a ref from the last snapshot (`@e3`), `css=…`,
     /// `role=button[name="…"]`, `text=…`, `label=…`, `placeholder=…`, `testid=…` or `xy=120,40`.
@@ -55,16 +50,16 @@ struct TypeLine {
     /// The text.
     #[arg(value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "secret")]
     second: Option<String>,
-    /// What to take instead if that cannot be found or used; may be given several times, and is tried in order.
+    /// A fallback target if the first cannot be found or used; repeatable, tried in order.
     #[arg(long = "or", value_name = "TARGET")]
     others: Vec<Target>,
-    /// Which one, counted from 0, when several match.
+    /// The index of the match, counted from 0, if several match.
     #[arg(long)]
     nth: Option<u32>,
-    /// Do not wait for it to appear or to become usable.
+    /// Do not wait for the element to appear or to become actionable.
     #[arg(long)]
     no_wait: bool,
-    /// Take the text from the environment or a private file, as `fill` does.
+    /// Take the text from the environment or a private file, as in `fill`.
     #[arg(long, value_name = "NAME")]
     secret: Option<String>,
     /// Press Enter afterwards.
@@ -74,9 +69,8 @@ struct TypeLine {
     after: SettleArgs,
 }
 
-const TYPE_ABOUT: &str = "Type a text key by key, after what is there\n\nEvery key is pressed and released, as a \
-    person would; for fields that react to keys. Without a target, the text goes to the field that has the focus, where \
-    its caret is.";
+const TYPE_ABOUT: &str = "Type a text key by key, after the existing one\n\nEvery key is pressed and released; for \
+    fields that react to keys. Without a target, the text goes to the focused field, at its caret.";
 
 impl clap::FromArgMatches for Type {
     fn from_arg_matches(given: &clap::ArgMatches) -> std::result::Result<Self, clap::Error> {
@@ -89,7 +83,7 @@ impl clap::FromArgMatches for Type {
             None => (None, first),
         };
         let text = text.map(|text| SecretString::from(&*text));
-        let aim = match target {
+        let target_args = match target {
             Some(target) => {
                 let target = target.parse().map_err(|why: String| wrong(&format!("{why}\n")))?;
                 Some(TargetArgs { target, others, nth, no_wait })
@@ -99,7 +93,7 @@ impl clap::FromArgMatches for Type {
             }
             None => None,
         };
-        Ok(Self { aim, text, secret, submit, after })
+        Ok(Self { target_args, text, secret, submit, after })
     }
 
     fn update_from_arg_matches(
@@ -121,7 +115,7 @@ impl Args for Type {
     }
 }
 
-/// What has the focus in a document.
+/// The focused element of a document.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FocusedElement {
@@ -131,15 +125,15 @@ struct FocusedElement {
     description: String,
 }
 
-/// Types into the field that has the focus, in whatever frame it is.
+/// Types into the focused field, in any frame.
 async fn type_focused(
     action: &mut Action<'_>,
     text: &SecretString,
     typed: &Type,
 ) -> Result<Receipt> {
-    let tree = action.look().await?;
+    let tree = action.observe().await?;
     let refused = |what: &str| {
-        let message = format!("nothing that can be typed into has the focus: {what} has it");
+        let message = format!("the focused element is not editable: {what}");
         Error::new(Code::ActNotEditable).message(message)
     };
     let mut at = 0_u16;
@@ -152,11 +146,11 @@ async fn type_focused(
         let asked = world
             .ask::<FocusedElement>("agbrowse.focusedElement()", action.progress.deadline)
             .await;
-        let focused = asked.map_err(|trouble| trouble.explain(action.tab))?;
+        let focused = asked.map_err(|error| error.explain(action.tab))?;
         if focused.is_frame {
             let is_inside = |frame: &u16| {
                 tree.frames[usize::from(*frame)].parent == Some(at)
-                    && observe::holder(action.observation, &tree, *frame)
+                    && observe::frame_owner(action.observation, &tree, *frame)
                         .is_some_and(|(_, owner)| owner == focused.id)
             };
             let frames = u16::try_from(tree.frames.len()).unwrap_or(u16::MAX);
@@ -169,7 +163,7 @@ async fn type_focused(
         if typed.secret.is_some() {
             let hide = format!("agbrowse.markSecret({})", focused.id);
             let hidden = world.ask::<bool>(&hide, action.progress.deadline).await;
-            hidden.map_err(|trouble| trouble.explain(action.tab))?;
+            hidden.map_err(|error| error.explain(action.tab))?;
         }
         break (world.frame_id.clone(), focused.id);
     };
@@ -195,7 +189,7 @@ async fn type_focused(
 }
 
 impl Type {
-    /// Looks up the secret where the caller is.
+    /// Looks up the secret on the caller's side.
     ///
     /// # Errors
     /// `secret.not-found`.
@@ -214,7 +208,7 @@ impl Verb for Type {
     const SPEC: VerbSpec = VerbSpec::ACT;
 
     fn check(&self, cx: &CommandContext<'_>) -> Result<()> {
-        let text = written(self.text.as_ref(), self.secret.as_deref())?;
+        let text = value_or_secret(self.text.as_ref(), self.secret.as_deref())?;
         if self.secret.is_some() {
             cx.keep_secret(&text);
         }
@@ -227,11 +221,14 @@ impl Verb for Type {
 
 impl Act for Type {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
-        let text = written(self.text.as_ref(), self.secret.as_deref())?;
-        let Some(aim) = &self.aim else { return type_focused(action, &text, self).await };
+        let text = value_or_secret(self.text.as_ref(), self.secret.as_deref())?;
+        let Some(target_args) = &self.target_args else {
+            return type_focused(action, &text, self).await;
+        };
         for _ in 0..TRIES {
-            let point =
-                action.resolve_actionable(aim, Actionability::WRITE, EventGuard::Keys).await?;
+            let point = action
+                .resolve_actionable(target_args, Actionability::WRITE, EventGuard::Keyboard)
+                .await?;
             let hide = match self.secret.is_some() {
                 true => format!("agbrowse.markSecret({}), ", point.element),
                 false => String::new(),
@@ -250,13 +247,13 @@ impl Act for Type {
             if self.submit {
                 action.press(&[Chord::parse("Enter")?]).await?;
             }
-            let (came, settled) = action.settle(&self.after).await;
-            if came.hits == 0 && !came.missed.is_empty() {
+            let (effects, settled) = action.settle(&self.after).await;
+            if effects.hits == 0 && !effects.missed.is_empty() {
                 continue;
             }
             let draft =
                 ReceiptDraft { verb: "type", point: Some(point), after: &self.after, value: None };
-            return action.write(draft, (came, settled)).await;
+            return action.build_receipt(draft, (effects, settled)).await;
         }
         Err(Error::new(Code::ActMissed).message("the field does not keep the focus"))
     }
@@ -282,14 +279,18 @@ mod tests {
             let parser = Command::parser_of("type").unwrap().no_binary_name(true);
             let given = parser.try_get_matches_from(words.split(' ')).unwrap();
             let typed = Type::from_arg_matches(&given).unwrap();
-            let aim: Option<Target> = target.map(|target| target.parse().unwrap());
-            assert_eq!(typed.aim.map(|aim| aim.target), aim, "{words}");
+            let target_args: Option<Target> = target.map(|target| target.parse().unwrap());
+            assert_eq!(
+                typed.target_args.map(|target_args| target_args.target),
+                target_args,
+                "{words}"
+            );
             assert_eq!(typed.text.as_ref().map(SecretString::reveal), text, "{words}");
             assert_eq!(typed.secret.as_deref(), secret, "{words}");
             assert_eq!(typed.submit, words.contains("--submit"));
         }
         let read: Type = serde_json::from_str(r#"{"text":"a"}"#).unwrap();
-        assert!(read.aim.is_none());
+        assert!(read.target_args.is_none());
         assert!(serde_json::from_str::<Type>(r#"{"target":"@@","text":"a"}"#).is_err());
         for words in ["", "@@ a", "a b c", "a b --secret PIN", "a --nth 1"] {
             let parser = Command::parser_of("type").unwrap().no_binary_name(true);

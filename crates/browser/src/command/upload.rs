@@ -1,4 +1,4 @@
-//! `upload`: files for a field, for what asks for them, or for a file chooser that is open.
+//! `upload`: sets the files of a file input, directly or through a file chooser.
 
 use super::{Act, Caller, CommandContext, Verb, VerbGroup, VerbSpec};
 use crate::access::Access;
@@ -25,31 +25,31 @@ use serde::{Deserialize, Deserializer, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Choose files for a field, for what opens a file chooser, or for the chooser that is open.
+/// Upload files to a file input, or through a file chooser.
 #[derive(Clone, Debug, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Upload {
-    /// The field, or the button that asks for files.
+    /// The file input, or the button that opens a file chooser.
     #[command(flatten)]
-    #[serde(flatten, deserialize_with = "aim_if_any")]
-    pub aim: Option<TargetArgs>,
-    /// The files. Without any, the field is emptied.
+    #[serde(flatten, deserialize_with = "optional_target_args")]
+    pub target_args: Option<TargetArgs>,
+    /// The files. Without any, the input is cleared.
     #[arg(value_name = "FILE")]
     #[serde(default)]
     pub files: Vec<PathBuf>,
-    /// Answer the file chooser that an action opened, in place of a target. Without files it is canceled.
-    // What it conflicts with need not be given, also where that is required otherwise.
+    /// Answer the open file chooser instead of a target. Without files it is canceled.
+    // Arguments that it conflicts with are not required beside it.
     #[arg(long, value_name = "FILE", num_args = 0.., conflicts_with_all = ["target", "files"])]
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub chooser: Option<Vec<PathBuf>>,
-    /// What to see to afterwards.
+    /// Settling and the receipt.
     #[command(flatten)]
     #[serde(flatten)]
     pub after: SettleArgs,
 }
 
-/// Reads a target if there is one. One that is wrong is an error: it must not be taken for none.
-pub(super) fn aim_if_any<'de, D: Deserializer<'de>>(
+/// Deserializes an optional target. An invalid one is an error, not an absent one.
+pub(super) fn optional_target_args<'de, D: Deserializer<'de>>(
     from: D,
 ) -> std::result::Result<Option<TargetArgs>, D::Error> {
     let fields = serde_json::Map::deserialize(from)?;
@@ -59,11 +59,11 @@ pub(super) fn aim_if_any<'de, D: Deserializer<'de>>(
     }
 }
 
-/// How long a page may take to ask for files after it was clicked.
-const ASKING: Duration = Duration::from_secs(3);
+/// Wait for a file chooser after the click.
+const CHOOSER_TIMEOUT: Duration = Duration::from_secs(3);
 
 impl Upload {
-    /// Makes paths those of the caller, wherever the work is done.
+    /// Resolves the paths against the caller's working directory.
     pub fn resolve(&mut self) {
         if let Ok(here) = std::env::current_dir() {
             for file in self.files.iter_mut().chain(self.chooser.iter_mut().flatten()) {
@@ -85,87 +85,88 @@ impl Verb for Upload {
 
     fn check(&self, cx: &CommandContext<'_>) -> Result<()> {
         self.files_for(cx.access.as_ref())?;
-        if self.aim.is_some() == self.chooser.is_some() {
-            return Err(Error::new(Code::CommandInvalid).message(
-                "say what takes the files: a target, or `chooser` for the one that is open",
-            ));
+        if self.target_args.is_some() == self.chooser.is_some() {
+            return Err(Error::new(Code::CommandInvalid)
+                .message("name a target for the files, or `chooser` for the open file chooser"));
         }
         Ok(())
     }
 }
 
 impl Upload {
-    /// The files without links, if the caller may have them and they can be read.
+    /// The canonical paths of the files; an error if the caller may not access one or it is not readable.
     fn files_for(&self, access: Option<&Access>) -> Result<Vec<String>> {
         let named = self.chooser.as_ref().unwrap_or(&self.files).iter();
         let files = named.map(|file| allowed_file(access, file)).collect::<Result<Vec<_>>>()?;
-        readable(&files)
+        readable_paths(&files)
     }
 }
 
 impl Act for Upload {
     async fn act(&self, action: &mut Action<'_>) -> Result<Receipt> {
         let files = self.files_for(action.access)?;
-        match &self.aim {
-            Some(aim) => give_to(action, aim, &files, &self.after).await,
+        match &self.target_args {
+            Some(target_args) => set_files_of(action, target_args, &files, &self.after).await,
             None => {
                 let chooser = action.tab.state.borrow().chooser.clone();
-                let chooser = chooser.ok_or_else(|| none_open(action.tab))?;
+                let chooser = chooser.ok_or_else(|| no_chooser_error(action.tab))?;
                 answer(action, chooser, &files, &self.after).await
             }
         }
     }
 }
 
-/// The paths of files that are there.
-fn readable(files: &[PathBuf]) -> Result<Vec<String>> {
+/// The paths of the files, if they exist.
+fn readable_paths(files: &[PathBuf]) -> Result<Vec<String>> {
     let path = |file: &PathBuf| match std::fs::metadata(file).is_ok_and(|about| about.is_file()) {
         true => Ok(file.display().to_string()),
         false => Err(Error::new(Code::FileReadFailed)
-            .message(format!("`{}` is no file that can be read", file.display()))),
+            .message(format!("`{}` is not a readable file", file.display()))),
     };
     files.iter().map(path).collect()
 }
 
-fn none_open(tab: &Tab) -> Error {
+fn no_chooser_error(tab: &Tab) -> Error {
     Error::new(Code::PageNoDialog)
         .message(format!(
-            "no file chooser is open on tab {}: click what opens one first, or name the field",
+            "no file chooser is open on tab {}: click the element that opens one first, or name the field",
             tab.id
         ))
         .hint(RetryHint::ReSnapshot)
         .evidence("tab", tab.id.to_string())
 }
 
-/// Gives files to a field, or to what asks for them when it is clicked.
-async fn give_to(
+/// Sets the files of a file input, or clicks the element and answers its file chooser.
+async fn set_files_of(
     action: &mut Action<'_>,
-    aim: &TargetArgs,
+    target_args: &TargetArgs,
     files: &[String],
     after: &SettleArgs,
 ) -> Result<Receipt> {
-    if let Some(input) = hidden_input(action, aim).await? {
-        return give_to_hidden(action, input, files, after).await;
+    if let Some(input) = hidden_input(action, target_args).await? {
+        return set_files_of_hidden(action, input, files, after).await;
     }
-    let point = action.resolve_actionable(aim, Actionability::SET, EventGuard::Nothing).await?;
+    let point = action.resolve_actionable(target_args, Actionability::SET, EventGuard::Off).await?;
     if point.kind != "file" {
         let channel = action.world(&point)?.channel.clone();
         action.release_guard();
-        return click_and_give(action, aim, &channel, files, after).await;
+        return click_and_answer(action, target_args, &channel, files, after).await;
     }
-    let value = give_to_field(action, &point, files).await.map(|given| noted(action, &given));
-    close(action, Some(point), value, after).await
+    let value = set_files_of_field(action, &point, files)
+        .await
+        .map(|given| count_with_note(action, &given));
+    finish(action, Some(point), value, after).await
 }
 
-/// A file input that a selector matches and that is not shown, as most are that a page draws itself.
+/// A file input that a selector matches and that is not shown, as in most custom upload widgets.
 struct HiddenInput {
-    hit: ReceiptTarget,
+    target: ReceiptTarget,
     strategy: &'static str,
     document: String,
     node: i64,
 }
 
-/// What our script says of the file inputs that a selector matches.
+/// The observer script's description of a matching file input.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FileInput {
@@ -175,20 +176,23 @@ struct FileInput {
     is_disabled: bool,
 }
 
-/// The hidden file input that a target means. Selectors alone can name one; what is shown is reached as anything else is.
-async fn hidden_input(action: &mut Action<'_>, aim: &TargetArgs) -> Result<Option<HiddenInput>> {
-    let css = match &aim.target {
+/// The hidden file input of a target. Only selectors can match one; visible elements are resolved as usual.
+async fn hidden_input(
+    action: &mut Action<'_>,
+    target_args: &TargetArgs,
+) -> Result<Option<HiddenInput>> {
+    let css = match &target_args.target {
         Target::Css(css) => css.clone(),
         Target::TestId(id) => format!("[data-testid={}]", json(id)),
         _ => return Ok(None),
     };
-    let tree = action.look().await?;
+    let tree = action.observe().await?;
     for frame in &tree.frames {
         let Some(world) = action.observation.world_of(&frame.document) else { continue };
         let script = format!("agbrowse.fileInputs({})", json(&css));
         let asked = world.ask::<Vec<FileInput>>(&script, action.progress.deadline).await;
-        let all = asked.map_err(|trouble| trouble.explain(action.tab))?;
-        let input = match (all.as_slice(), aim.nth) {
+        let all = asked.map_err(|error| error.explain(action.tab))?;
+        let input = match (all.as_slice(), target_args.nth) {
             ([], _) => continue,
             ([one], None) => one,
             (all, Some(nth)) if (nth as usize) < all.len() => &all[nth as usize],
@@ -197,22 +201,23 @@ async fn hidden_input(action: &mut Action<'_>, aim: &TargetArgs) -> Result<Optio
         if input.is_shown {
             return Ok(None);
         }
-        let hit = ReceiptTarget { ref_name: None, role: "file".into(), name: input.name.clone() };
+        let target =
+            ReceiptTarget { ref_name: None, role: "file".into(), name: input.name.clone() };
         if input.is_disabled {
-            let message = format!("{hit} is disabled (disabled)");
+            let message = format!("{target} is disabled (disabled)");
             return Err(Error::new(Code::ActDisabled).message(message));
         }
         let nodes = world.backend_ids(&[input.id], action.progress.deadline).await;
-        let nodes = nodes.map_err(|trouble| trouble.explain(action.tab))?;
+        let nodes = nodes.map_err(|error| error.explain(action.tab))?;
         let node = nodes.first().copied().flatten();
         let node = node.ok_or_else(|| ObserveError::Nothing.explain(action.tab))?;
-        let strategy = aim.target.strategy();
-        return Ok(Some(HiddenInput { hit, strategy, document: frame.document.clone(), node }));
+        let strategy = target_args.target.strategy();
+        return Ok(Some(HiddenInput { target, strategy, document: frame.document.clone(), node }));
     }
     Ok(None)
 }
 
-async fn give_to_hidden(
+async fn set_files_of_hidden(
     action: &mut Action<'_>,
     input: HiddenInput,
     files: &[String],
@@ -222,17 +227,17 @@ async fn give_to_hidden(
     let frame_id = action.observation.world_of(&input.document).ok_or_else(gone)?.frame_id.clone();
     action.watch_effects_in(&frame_id).await?;
     let given = match action.observation.world_of(&input.document) {
-        Some(world) => FileField { world, node: input.node }.give(action, files).await,
+        Some(world) => FileField { world, node: input.node }.set(action, files).await,
         None => Err(gone()),
     };
-    let value = given.map(|given| noted(action, &given));
-    let receipt = close(action, None, value, after).await?;
+    let value = given.map(|given| count_with_note(action, &given));
+    let receipt = finish(action, None, value, after).await?;
     let strategy = Some(input.strategy.to_owned());
-    Ok(Receipt { target: Some(input.hit), strategy, ..receipt })
+    Ok(Receipt { target: Some(input.target), strategy, ..receipt })
 }
 
-/// Writes the receipt of what was done.
-async fn close(
+/// Settles and builds the receipt.
+async fn finish(
     action: &mut Action<'_>,
     point: Option<ActionPoint>,
     value: Result<String>,
@@ -246,7 +251,7 @@ async fn close(
     action.finish(ReceiptDraft { verb: "upload", point, after, value }).await
 }
 
-async fn give_to_field(
+async fn set_files_of_field(
     action: &Action<'_>,
     point: &ActionPoint,
     files: &[String],
@@ -254,47 +259,47 @@ async fn give_to_field(
     let world = action.world(point)?;
     let element = point.control.unwrap_or(point.element);
     let nodes = world.backend_ids(&[element], action.progress.deadline).await;
-    let nodes = nodes.map_err(|trouble| trouble.explain(action.tab))?;
+    let nodes = nodes.map_err(|error| error.explain(action.tab))?;
     let Some(node) = nodes.first().copied().flatten() else {
         return Err(ObserveError::Nothing.explain(action.tab));
     };
-    FileField { world, node }.give(action, files).await
+    FileField { world, node }.set(action, files).await
 }
 
-/// Clicks what asks for files, and answers it.
-async fn click_and_give(
+/// Clicks an element and answers the file chooser that it opens.
+async fn click_and_answer(
     action: &mut Action<'_>,
-    aim: &TargetArgs,
+    target_args: &TargetArgs,
     channel: &Channel,
     files: &[String],
     after: &SettleArgs,
 ) -> Result<Receipt> {
     let tab = action.tab;
-    // Choosers that a person may see are caught only while they are ours.
-    let is_seen = !action.live.is_unseen();
+    // Choosers of a headed browser are intercepted only during the command.
+    let is_headed = !action.live.is_headless();
     let catch = |enabled| SetInterceptFileChooserDialog { enabled };
     let posted = channel.clone();
-    let armed = is_seen.then(|| ArmedState::new(move || posted.post(&catch(false))));
-    if is_seen {
+    let armed = is_headed.then(|| ArmedState::new(move || posted.post(&catch(false))));
+    if is_headed {
         channel
             .call(catch(true), action.progress.deadline)
             .await
             .map_err(|error| tab.explain(error))?;
     }
-    let before = tab.activity.mark().choosers;
+    let before = tab.activity.cursor().choosers;
     let press = ClickSpec { button: Button::Left, count: 1, modifiers: 0, hold: None };
-    // What is expected comes of the files, not of the click.
+    // The expected effect is that of the files, not of the click.
     let click = SettleArgs { expect: None, ..after.clone() };
-    let clicked = action.click_on("upload", aim, press, &click).await;
+    let clicked = action.click_on("upload", target_args, press, &click).await;
     let chooser = match &clicked {
-        Ok(_) => asked(action, before).await,
+        Ok(_) => await_chooser(action, before).await,
         Err(_) => None,
     };
     drop(armed);
     let mut first = clicked?;
     let Some(chooser) = chooser else {
         return Err(Error::new(Code::ActNotTaken)
-            .message("it was clicked, and the page did not ask for files"));
+            .message("the element was clicked, but no file chooser opened"));
     };
     let second = answer(action, chooser, files, after).await;
     let second = second.map_err(|error| error.mutation_allowed(true))?;
@@ -312,22 +317,22 @@ async fn click_and_give(
     })
 }
 
-/// The chooser that a click opens.
-async fn asked(action: &Action<'_>, before: u64) -> Option<FileChooser> {
+/// The file chooser opened by a click.
+async fn await_chooser(action: &Action<'_>, before: u64) -> Option<FileChooser> {
     let is_over = |state: &TabState| {
         state.dialog.is_some()
             || state.end.is_some()
             || state.chooser.as_ref().is_some_and(|chooser| chooser.number > before)
     };
     let mut state = action.tab.state.subscribe();
-    let limit = action.progress.deadline.at_most(ASKING);
+    let limit = action.progress.deadline.at_most(CHOOSER_TIMEOUT);
     let state = tokio::time::timeout_at(limit.at(), state.wait_for(is_over)).await.ok()?.ok()?;
     let chooser = state.chooser.clone().filter(|chooser| chooser.number > before);
-    action.tab.activity.forget_untold(CHOOSER);
+    action.tab.activity.discard_events(CHOOSER);
     chooser
 }
 
-/// Answers a chooser with files, or says that nobody chose any.
+/// Answers a file chooser with files, or cancels it.
 async fn answer(
     action: &mut Action<'_>,
     chooser: FileChooser,
@@ -337,51 +342,51 @@ async fn answer(
     let tab = action.tab;
     if files.len() > 1 && !chooser.is_multiple {
         return Err(Error::new(Code::CommandInvalid)
-            .message("the page asks for one file only, and still waits for it"));
+            .message("the file chooser takes one file only; it is still open"));
     }
     let FileChooser { channel, frame_id, field, .. } = &chooser;
-    let gone = |trouble: ObserveError| match trouble.is_replaced() {
-        true => none_open(tab),
-        false => trouble.explain(tab),
+    let gone = |error: ObserveError| match error.is_replaced() {
+        true => no_chooser_error(tab),
+        false => error.explain(tab),
     };
     let entered = World::enter(channel, frame_id, "", false, action.progress.deadline).await;
     let world = entered.map_err(|error| gone(error.into()))?;
-    // A frame that nobody has looked at may be without our scripts.
+    // A frame that was never observed may lack the observer script.
     world.ask::<bool>("true", action.progress.deadline).await.map_err(gone)?;
-    let heeded = world
+    let watched = world
         .ask_about::<Option<FileFieldInfo>>(*field, "watchFileInput", action.progress.deadline)
         .await;
-    heeded.map_err(gone)?;
+    watched.map_err(gone)?;
     let field = FileField { world: &world, node: *field };
     action.reset_baseline();
     action.watch_effects_in(frame_id).await?;
-    // Before the page hears of it: it may open another one at once.
+    // Before the page gets its event: it may open another chooser at once.
     tab.state.send_modify(|state| {
         state.chooser.take_if(|open| open.number == chooser.number);
     });
     let value = match files.is_empty() {
         true => field.cancel(action).await.map(|()| "canceled".to_owned()),
-        false => field.give(action, files).await.map(|given| noted(action, &given)),
+        false => field.set(action, files).await.map(|given| count_with_note(action, &given)),
     };
     chooser.release();
-    close(action, None, value, after).await
+    finish(action, None, value, after).await
 }
 
-/// A field for files.
+/// A file input.
 struct FileField<'w> {
     world: &'w World,
-    /// The browser's number of it.
+    /// Its backend node id.
     node: i64,
 }
 
-/// What a field takes.
+/// Attributes of a file input.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct FileFieldInfo {
     is_multiple: bool,
 }
 
-/// How many files a field was given, and how many it holds now.
+/// Number of files given to an input, and of those it holds now.
 #[derive(Deserialize)]
 struct FileCount {
     given: usize,
@@ -395,13 +400,13 @@ impl FileField<'_> {
         function: &str,
     ) -> Result<T> {
         let asked = self.world.ask_about(self.node, function, action.progress.deadline).await;
-        asked.map_err(|trouble| trouble.explain(action.tab))
+        asked.map_err(|error| error.explain(action.tab))
     }
 
-    /// Puts files in place of those that are there, and sees that the field took them.
-    async fn give(&self, action: &Action<'_>, files: &[String]) -> Result<FileCount> {
-        let takes: Option<FileFieldInfo> = self.ask(action, "watchFileInput").await?;
-        if files.len() > 1 && !takes.is_some_and(|takes| takes.is_multiple) {
+    /// Replaces the files of the input and verifies that it took them.
+    async fn set(&self, action: &Action<'_>, files: &[String]) -> Result<FileCount> {
+        let info: Option<FileFieldInfo> = self.ask(action, "watchFileInput").await?;
+        if files.len() > 1 && !info.is_some_and(|info| info.is_multiple) {
             return Err(Error::new(Code::CommandInvalid).message("the field takes one file only"));
         }
         let given = async {
@@ -416,10 +421,10 @@ impl FileField<'_> {
             }
         };
         let all = FileCount { given: files.len(), held: files.len() };
-        if !unhindered(action, given).await? {
+        if !unless_interrupted(action, given).await? {
             return Ok(all);
         }
-        // A page that goes elsewhere with the files does not tell.
+        // A page that navigates with the files does not respond.
         let Ok(count) = self.ask::<FileCount>(action, "fileCounts").await else { return Ok(all) };
         if count.given != files.len() {
             return Err(Error::new(Code::ActNotTaken).message(format!(
@@ -431,14 +436,17 @@ impl FileField<'_> {
         Ok(count)
     }
 
-    /// Says that nobody chose anything.
+    /// Cancels the file chooser.
     async fn cancel(&self, action: &Action<'_>) -> Result<()> {
-        unhindered(action, self.ask::<()>(action, "cancelFileChooser")).await.map(|_| ())
+        unless_interrupted(action, self.ask::<()>(action, "cancelFileChooser")).await.map(|_| ())
     }
 }
 
-/// Waits for the page's part, and says whether it could do it: a dialog that it opens meanwhile holds it up.
-async fn unhindered(action: &Action<'_>, work: impl Future<Output = Result<()>>) -> Result<bool> {
+/// Waits for the page's part; false if a dialog that it opened blocks it.
+async fn unless_interrupted(
+    action: &Action<'_>,
+    work: impl Future<Output = Result<()>>,
+) -> Result<bool> {
     let mut state = action.tab.state.subscribe();
     tokio::select! {
         biased;
@@ -447,10 +455,10 @@ async fn unhindered(action: &Action<'_>, work: impl Future<Output = Result<()>>)
     }
 }
 
-/// What a field was given, in words. That the page took it out again is a note.
-fn noted(action: &mut Action<'_>, count: &FileCount) -> String {
+/// The number of given files as text. Adds a note if the page removed some.
+fn count_with_note(action: &mut Action<'_>, count: &FileCount) -> String {
     if count.held != count.given {
-        let message = format!("the page has left {} in the field", counted(count.held));
+        let message = format!("the page removed files: {} left in the field", counted(count.held));
         action.progress.notes.push(Note::new("taken-out", message));
     }
     counted(count.given)

@@ -1,4 +1,4 @@
-//! The contract of a verb: what the rest of the program knows about it without knowing which one it is.
+//! The contract of a verb: its spec, reply and execution, independent of the verb.
 
 use super::CommandContext;
 use crate::act::{Action, Receipt};
@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 /// The tab that a verb works on. `Browser::run` resolves it and takes its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TabNeed {
-    /// None, or one that the verb opens.
+    /// No tab, or one that the verb opens.
     None,
-    /// A tab whose state is read without its turn: a command whose turn it is may wait for this one.
+    /// A tab whose state is read without the turn, since the turn's holder may be waiting for this command.
     Known,
-    /// A tab, whatever is in it.
+    /// Any tab, whatever its page.
     Tab,
-    /// The page that the caller left: if that is gone, the caller is told.
+    /// The current page; an error if it was lost.
     Page,
-    /// The same, but it may have crashed.
+    /// The same; it may have crashed.
     CrashedPage,
 }
 
@@ -26,7 +26,7 @@ pub enum TabNeed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum VerbKind {
-    /// Reads.
+    /// Reads only.
     Look,
     /// Changes the page.
     Act,
@@ -53,24 +53,24 @@ pub enum VerbGroup {
     Session,
 }
 
-/// Facts about a verb, declared once beside it.
+/// Properties of a verb, declared beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VerbSpec {
     /// Its name.
     pub name: &'static str,
-    /// The tab that it works on.
+    /// The tab that it needs.
     pub tab: TabNeed,
     /// Its group in lists of verbs.
     pub group: VerbGroup,
     /// Its kind.
     pub kind: VerbKind,
-    /// It makes a session that is not there yet, because it brings its own page.
+    /// Creates a session if there is none, because it brings its own page.
     pub makes_session: bool,
-    /// Its text goes to pipes and files byte by byte: others process it.
+    /// Its text is written byte by byte to pipes and files, for further processing.
     pub is_raw: bool,
-    /// It reads files that the caller names.
+    /// Reads files named by the caller.
     pub reads_files: bool,
-    /// Why it cannot be a step of a batch.
+    /// The reason why it cannot be a step of a batch.
     pub not_in_batch: Option<&'static str>,
 }
 
@@ -97,13 +97,13 @@ impl VerbSpec {
         Self { group, ..self }
     }
 
-    /// Whether another daemon of the session may be asked when one was killed meanwhile: nothing can have been done.
+    /// True if the request may be sent again to another daemon after the first was killed: it has no effects.
     pub fn is_repeatable(&self) -> bool {
         self.kind == VerbKind::Look && self.tab == TabNeed::None
     }
 }
 
-/// The side of a caller that a command is prepared on: its folder, its environment, its standard input.
+/// The caller's side, where a command is prepared: working directory, environment, standard input.
 pub struct Caller<'c> {
     /// The caller asked for JSON.
     pub json: bool,
@@ -117,12 +117,12 @@ impl fmt::Debug for Caller<'_> {
     }
 }
 
-/// A verb: its arguments, its reply, its spec. How it runs is said by [`Run`], [`RunInTab`] or [`Act`].
+/// A verb: arguments, reply, spec. It runs through [`Run`], [`RunInTab`] or [`Act`].
 pub(crate) trait Verb {
     /// The reply.
     type Reply: VerbReply;
 
-    /// The spec of the verb with its usual arguments; `verbs!` puts the name in.
+    /// The spec with default arguments; `verbs!` inserts the name.
     const SPEC: VerbSpec;
 
     /// The spec of the verb with these arguments.
@@ -130,17 +130,17 @@ pub(crate) trait Verb {
         Self::SPEC
     }
 
-    /// Reads what only the caller has: relative paths, secrets, standard input.
+    /// Resolves caller-side inputs: relative paths, secrets, standard input.
     fn localize(&mut self, _caller: &mut Caller<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// Refuses arguments that cannot be, before the turn on the tab is waited for.
+    /// Rejects invalid arguments before the turn is awaited.
     fn check(&self, _cx: &CommandContext<'_>) -> Result<()> {
         Ok(())
     }
 
-    /// The file that its reply is to be written to, as the caller named it.
+    /// The output file of the reply, as named by the caller.
     fn output_path(&self) -> Option<&Path> {
         None
     }
@@ -155,7 +155,7 @@ pub(crate) trait Run: Verb {
     }
 }
 
-/// A verb that works on a tab whose turn is taken.
+/// A verb that works on a tab and has its turn.
 pub(crate) trait RunInTab: Verb {
     async fn run(&self, cx: &mut CommandContext<'_>, turn: &Turn) -> Result<Self::Reply>;
 
@@ -177,21 +177,21 @@ pub(crate) trait Act: Verb {
     }
 }
 
-/// A file that travels beside a reply.
+/// A file that accompanies a reply.
 pub struct ReplyFile<'r> {
-    /// Where it was written to, once it is.
+    /// The path, once it is written.
     pub path: &'r mut Option<PathBuf>,
     /// Its bytes.
     pub data: &'r mut Vec<u8>,
-    /// Stem and extension of its name when the caller gave none.
+    /// Stem and extension of the default file name.
     pub name: (&'static str, &'static str),
-    /// Only its owner may read it.
+    /// Readable by its owner only.
     pub is_private: bool,
 }
 
-/// The reply of a verb. Prints as people read it.
+/// The reply of a verb. `Display` prints it for people.
 pub trait VerbReply: fmt::Display {
-    /// The file that comes with it.
+    /// The file of the reply.
     fn file(&mut self) -> Option<ReplyFile<'_>> {
         None
     }
@@ -201,12 +201,12 @@ pub trait VerbReply: fmt::Display {
         None
     }
 
-    /// Its texts that may name refs.
+    /// The texts that may contain refs.
     fn texts_mut(&mut self) -> Vec<&mut String> {
         Vec::new()
     }
 
-    /// Whether its text may hold text of the page.
+    /// True if the text may contain page text.
     fn has_page_text(&self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! `wait`: until something is so.
+//! `wait`: waits for conditions.
 
 use super::{Act, CommandContext, Verb, VerbGroup, VerbReply, VerbSpec};
 use crate::act::{Action, Actionability, EventGuard, TargetArgs, millis};
@@ -13,82 +13,82 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Wait until something is so.
+/// Wait for a condition.
 ///
-/// Waits for all that is named: a target in a state, a text, an address, a page that is loaded, a network that is
-/// quiet, a function that gives something true. `--timeout` says how long.
+/// Waits for all given conditions: the state of a target, a text, a URL, the load event, an idle network, a function
+/// with a truthy result. `--timeout` limits the wait.
 #[derive(Clone, Debug, Default, Args, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Wait {
     /// The element to wait for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Target>,
-    /// What it is to be.
+    /// The state of the element [default: visible].
     #[arg(long, value_enum, requires = "target")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<WaitState>,
-    /// A text that is to be on the page, in any case.
+    /// Wait for this text on the page, case-insensitive.
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// A text that is to be gone from the page.
+    /// Wait until this text is gone from the page.
     #[arg(long, value_name = "TEXT")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text_gone: Option<String>,
-    /// What is to be in the address; `*` stands for anything.
+    /// Wait for a URL with this part; `*` matches anything.
     #[arg(long)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The page is to be loaded.
+    /// Wait until the page has loaded.
     #[arg(long)]
     pub load: bool,
-    /// Nothing is to be asked of servers for half a second.
+    /// Wait until there was no network request for half a second.
     #[arg(long)]
     pub idle: bool,
-    /// A script that is to give something true.
+    /// Wait until this script returns a truthy value.
     #[arg(long = "fn", value_name = "SCRIPT")]
     #[serde(rename = "fn", skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
 }
 
-/// What an element is to be.
+/// A state of an element.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitState {
-    /// To be seen.
+    /// Visible.
     #[default]
     Visible,
-    /// Not to be seen, or not there.
+    /// Hidden or not there.
     Hidden,
-    /// To take orders.
+    /// Enabled.
     Enabled,
-    /// To take none.
+    /// Disabled.
     Disabled,
-    /// On.
+    /// Checked.
     Checked,
-    /// Off.
+    /// Unchecked.
     Unchecked,
-    /// To be clicked: seen, enabled, in front, standing still.
+    /// Actionable: visible, enabled, not covered, stable.
     Ready,
 }
 
-/// What was waited for.
+/// The result of a wait.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WaitReply {
-    /// What is so now.
+    /// The conditions that are met.
     pub met: Vec<String>,
-    /// How long it took.
+    /// The time it took.
     pub ms: u64,
 }
 
-/// How long nothing is to be asked of servers.
+/// Duration without requests that counts as idle.
 const IDLE: Duration = Duration::from_millis(500);
 
-/// How long is waited at most unless the caller says otherwise.
-const LONGEST: Duration = Duration::from_secs(10);
+/// Default timeout of a wait.
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 impl Verb for Wait {
     type Reply = WaitReply;
@@ -108,11 +108,13 @@ impl Act for Wait {
     async fn act(&self, action: &mut Action<'_>) -> Result<WaitReply> {
         let conditions = self.conditions();
         let begun = Instant::now();
-        let asked = action.progress.patience;
-        let limit =
-            action.progress.deadline.at_most(asked.map_or(LONGEST, |asked| asked.mul_f64(0.95)));
+        let patience = action.progress.patience;
+        let limit = action
+            .progress
+            .deadline
+            .at_most(patience.map_or(MAX_WAIT, |patience| patience.mul_f64(0.95)));
         loop {
-            // What is known of a page that is gone says nothing.
+            // The state of a page that is gone is outdated.
             action.check_alive()?;
             let mut unmet = None;
             for condition in &conditions {
@@ -135,12 +137,12 @@ impl Act for Wait {
                     .evidence("waitedMs", millis(begun.elapsed())));
             }
             match unmet {
-                // Nothing in the page tells of these.
+                // The page has no notification for these.
                 Condition::Load | Condition::Idle | Condition::Url(_) | Condition::Function(_) => {
-                    action.wait_for_news(limit).await?;
+                    action.wait_for_event(limit).await?;
                 }
                 _ => {
-                    let tree = action.look().await?;
+                    let tree = action.observe().await?;
                     action.wait_for_change(&tree, limit).await?;
                 }
             }
@@ -205,9 +207,9 @@ impl Wait {
         match condition {
             Condition::Load => Ok(action.tab.state.borrow().phase >= Phase::Loaded),
             Condition::Url(pattern) => Ok(matches(pattern, &action.tab.state.borrow().url)),
-            Condition::Text(text) => shows(action, text).await,
-            Condition::TextGone(text) => Ok(!shows(action, text).await?),
-            Condition::Idle => Ok(action.tab.activity.quiet_for() >= IDLE),
+            Condition::Text(text) => has_text(action, text).await,
+            Condition::TextGone(text) => Ok(!has_text(action, text).await?),
+            Condition::Idle => Ok(action.tab.activity.idle_for() >= IDLE),
             Condition::Function(script) => {
                 let evaluate = Evaluate {
                     expression: format!(
@@ -237,8 +239,8 @@ impl Wait {
 }
 
 async fn target_is(action: &mut Action<'_>, target: &Target, state: WaitState) -> Result<bool> {
-    let aim = TargetArgs { nth: Some(0), no_wait: true, ..TargetArgs::at(target.clone()) };
-    let wants = match state {
+    let target_args = TargetArgs { nth: Some(0), no_wait: true, ..TargetArgs::at(target.clone()) };
+    let actionability = match state {
         WaitState::Visible | WaitState::Hidden => {
             Actionability { visible: true, ..Actionability::TOUCH }
         }
@@ -246,7 +248,7 @@ async fn target_is(action: &mut Action<'_>, target: &Target, state: WaitState) -
         WaitState::Checked | WaitState::Unchecked => Actionability::TOUCH,
         WaitState::Ready => Actionability { dry: true, ..Actionability::CLICK },
     };
-    let found = action.resolve_actionable(&aim, wants, EventGuard::Look).await;
+    let found = action.resolve_actionable(&target_args, actionability, EventGuard::DryRun).await;
     let gone = |error: &Error| {
         matches!(
             error.code(),
@@ -260,7 +262,7 @@ async fn target_is(action: &mut Action<'_>, target: &Target, state: WaitState) -
         (Ok(point), WaitState::Unchecked) => Ok(point.is_checked == Some(false)),
         (Err(error), WaitState::Hidden) if gone(&error) => Ok(true),
         (Err(error), WaitState::Disabled) => Ok(error.code() == Code::ActDisabled),
-        // A ref that points at nothing any more never will again.
+        // A stale ref never becomes valid again.
         (Err(error), _)
             if matches!(error.code(), Code::SnapshotRefStale | Code::SnapshotRefNotFound) =>
         {
@@ -278,13 +280,13 @@ async fn target_is(action: &mut Action<'_>, target: &Target, state: WaitState) -
     }
 }
 
-async fn shows(action: &mut Action<'_>, text: &str) -> Result<bool> {
-    let tree = action.look().await?;
+async fn has_text(action: &mut Action<'_>, text: &str) -> Result<bool> {
+    let tree = action.observe().await?;
     let query = page::find::Query { text: Some(text.to_owned()), ..Default::default() };
     Ok(!page::find::find(&tree, &query).is_empty())
 }
 
-/// Whether an address has a pattern in it; with `*`, whether it is all of it.
+/// True if a URL contains a pattern; with `*`, if it matches as a whole.
 fn matches(pattern: &str, url: &str) -> bool {
     if !pattern.contains('*') {
         return url.contains(pattern);

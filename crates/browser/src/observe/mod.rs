@@ -82,13 +82,13 @@ pub(crate) struct TabObservation {
     /// A button held by `mouse down`.
     pub(crate) held: Option<crate::act::mouse::HeldButton>,
     /// Delta baseline of the whole page.
-    pub(crate) shown: Option<DeltaBaseline>,
+    pub(crate) delta_baseline: Option<DeltaBaseline>,
     /// Delta baselines of parts of the page shown since then.
     pub(crate) parts: Vec<DeltaBaseline>,
     /// The page behind the open modal dialog.
-    pub(crate) behind: Option<Arc<Tree>>,
+    pub(crate) modal_background: Option<Arc<Tree>>,
     /// The observer script failed in the last observation, and the browser's accessibility tree was used instead.
-    pub(crate) is_second_hand: bool,
+    pub(crate) is_ax_fallback: bool,
     cached: Option<CachedPage>,
 }
 
@@ -102,10 +102,10 @@ impl std::fmt::Debug for TabObservation {
 pub(crate) struct DeltaBaseline {
     pub(crate) tree: Arc<Tree>,
     pub(crate) view: View,
-    pub(crate) options: ViewOptions,
-    pub(crate) look: ObserveOptions,
+    pub(crate) view_options: ViewOptions,
+    pub(crate) observe_options: ObserveOptions,
     /// The kind of snapshot that was asked for.
-    pub(crate) way: String,
+    pub(crate) mode: String,
 }
 
 /// The cached tree of the whole page.
@@ -173,12 +173,12 @@ impl Watch {
     fn over(world: &mut World, lifetime: Duration) -> Self {
         let is_dirty = Arc::new(AtomicBool::new(false));
         let flag = is_dirty.clone();
-        let dirtied = world.dirtied(Deadline::after(lifetime));
+        let when_dirty = world.when_dirty(Deadline::after(lifetime));
         let listeners_added_since = world.listeners_added_since(Deadline::after(lifetime));
         let task = tokio::spawn(async move {
             let is_over = tokio::select! {
                 true = listeners_added_since => true,
-                is_over = dirtied => is_over,
+                is_over = when_dirty => is_over,
             };
             if is_over {
                 flag.store(true, Ordering::Release);
@@ -270,10 +270,10 @@ impl TabObservation {
             mouse: None,
             pointer: None,
             held: None,
-            shown: None,
+            delta_baseline: None,
             parts: Vec::new(),
-            behind: None,
-            is_second_hand: false,
+            modal_background: None,
+            is_ax_fallback: false,
             cached: None,
         }
     }
@@ -415,7 +415,7 @@ impl TabObservation {
     }
 
     /// The inline report options, if the page is a single document.
-    pub(crate) fn looking(&self, tab: &Tab) -> Option<String> {
+    pub(crate) fn inline_options(&self, tab: &Tab) -> Option<String> {
         let world = self.worlds.get(&tab.target_id)?;
         let page = self.cached.as_ref()?;
         (page.tree.frames.len() == 1)
@@ -476,18 +476,19 @@ impl TabObservation {
     /// Stores the page behind a modal dialog: to report later that it is back.
     pub(crate) fn set_modal_background(&mut self, was: Option<&Arc<Tree>>, now: &Tree) {
         let document = |tree: &Tree| tree.frames.first().map(|frame| frame.document.clone());
-        self.behind = match page::delta::is_covered_by_modal(now) {
+        self.modal_background = match page::delta::is_covered_by_modal(now) {
             false => None,
             true => match was.filter(|was| !page::delta::is_covered_by_modal(was)) {
                 Some(was) => Some(was.clone()),
-                None => self.behind.take(),
+                None => self.modal_background.take(),
             },
         };
-        self.behind = self.behind.take().filter(|behind| document(behind) == document(now));
+        self.modal_background =
+            self.modal_background.take().filter(|behind| document(behind) == document(now));
     }
 
     /// The last observed tree, valid or not.
-    pub(crate) fn last_seen(&self) -> Option<Arc<Tree>> {
+    pub(crate) fn last_tree(&self) -> Option<Arc<Tree>> {
         self.cached.as_ref().map(|page| page.tree.clone())
     }
 
@@ -495,7 +496,7 @@ impl TabObservation {
     pub(crate) async fn changes_within(&self, quiet: Duration) -> bool {
         let main = self.cached.as_ref().and_then(|page| page.tree.frames.first());
         match main.and_then(|main| self.world_of(&main.document)) {
-            Some(world) => world.dirtied(Deadline::after(quiet)).await,
+            Some(world) => world.when_dirty(Deadline::after(quiet)).await,
             None => false,
         }
     }
@@ -540,7 +541,7 @@ pub(crate) async fn observe(
     deadline: Deadline,
 ) -> Result<Arc<Tree>> {
     let mut last_error = None;
-    observation.is_second_hand = false;
+    observation.is_ax_fallback = false;
     for _ in 0..ATTEMPTS {
         let moves = tab.frame_moves.load(Ordering::Acquire);
         let attempt = async {
@@ -574,7 +575,7 @@ pub(crate) async fn observe(
                 return match watched(tab, ax::observe(live, tab, observation, deadline)).await {
                     Ok(tree) => {
                         observation.cached = None;
-                        observation.is_second_hand = true;
+                        observation.is_ax_fallback = true;
                         Ok(Arc::new(tree))
                     }
                     Err(blocked @ ObserveError::Blocked(_)) => Err(blocked.explain(tab)),
@@ -862,7 +863,7 @@ impl TreeBuilder<'_> {
 
 /// The tags of an element and its descendants, or of the whole page, for a structure hash. Cached as long as the
 /// tree.
-pub(crate) async fn shape(
+pub(crate) async fn tag_skeleton(
     tab: &Tab,
     observation: &mut TabObservation,
     root: Option<(&str, u32)>,
@@ -927,7 +928,7 @@ pub(crate) async fn offset(
 }
 
 /// The parent world of a frame, and the owner element in it.
-pub(crate) fn holder<'s>(
+pub(crate) fn frame_owner<'s>(
     observation: &'s TabObservation,
     tree: &Tree,
     frame: u16,

@@ -11,7 +11,7 @@ use page::view::{ViewOptions, view};
 use std::collections::{HashMap, HashSet};
 
 /// Evaluates a script in the isolated world of the current page, so that a test can tamper with it.
-pub(crate) async fn meddle(cx: &mut CommandContext<'_>, script: &str) -> Result<()> {
+pub(crate) async fn run_in_world(cx: &mut CommandContext<'_>, script: &str) -> Result<()> {
     let turn = cx.take_turn(TabNeed::Page).await?;
     let loader = turn.state.borrow().loader.clone();
     let explain = |error: ObserveError| error.explain(&turn);

@@ -80,7 +80,7 @@ fn last_enabled(trace: &Path, method: &str) -> Option<bool> {
 async fn check_released(browser: &Browser, trace: &Path, story: &str) {
     // The isolated world tells whether an event guard is installed, in the page and in its frame.
     browser
-        .meddle(CONTEXT, "agbrowse.isGuarding() && (() => { throw new Error('guarding') })()")
+        .run_in_world(CONTEXT, "agbrowse.isGuarding() && (() => { throw new Error('guarding') })()")
         .await
         .unwrap_or_else(|error| panic!("{story}: {error}"));
     let before = value(browser, "others").await;
@@ -162,11 +162,11 @@ fn event_guard_of_killed_client_expires() {
         t.page("/", PAGE);
         t.open("/").await;
         let arm = "agbrowse.isGuarding() || agbrowse.beginInAncestor(1)";
-        t.browser.meddle(&t.context, arm).await.unwrap();
+        t.browser.run_in_world(&t.context, arm).await.unwrap();
         // Nothing releases it. The time limit of the test ends an endless wait.
         let check = "agbrowse.isGuarding() && (() => { throw new Error('guarding') })()";
-        assert!(t.browser.meddle(&t.context, check).await.is_err(), "it is armed");
-        while t.browser.meddle(&t.context, check).await.is_err() {
+        assert!(t.browser.run_in_world(&t.context, check).await.is_err(), "it is armed");
+        while t.browser.run_in_world(&t.context, check).await.is_err() {
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
         }
     });

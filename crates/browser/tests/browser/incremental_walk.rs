@@ -110,7 +110,7 @@ fn listener_found_at_end_of_walk_is_reported() {
             queueMicrotask(() => agbrowse.addListenerTargets(document.getElementById('late')));
             return was.apply(this, all);
         })(MutationObserver.prototype.observe)";
-        t.browser.meddle(&t.context, patch).await.expect("the patch is installed");
+        t.browser.run_in_world(&t.context, patch).await.expect("the patch is installed");
         t.eval(ADD_LISTENER).await;
         let text = snapshot_text(&t, Snapshot::default()).await;
         assert!(text.contains("link \"Listens\""), "{text}");
@@ -129,7 +129,7 @@ fn listener_added_during_first_walk_is_reported() {
             document.dispatchEvent(new Event('now'));
             return was.apply(this, all);
         })(MutationObserver.prototype.observe)";
-        t.browser.meddle(&t.context, patch).await.expect("the patch is installed");
+        t.browser.run_in_world(&t.context, patch).await.expect("the patch is installed");
         let tab = t.tabs().await[0].id;
         t.browser.set_cache_lifetime(tab, Duration::from_secs(3600)).await.unwrap();
         snapshot_text(&t, Snapshot { fresh: true, ..Snapshot::default() }).await;

@@ -265,7 +265,7 @@ fn browser_hanging_at_launch_can_be_closed() {
             let began = Instant::now();
             let closed = run(&browser, Command::Close(Close {})).await.unwrap();
             assert!(began.elapsed() < Duration::from_secs(25), "{:?}", began.elapsed());
-            assert_eq!(closed.reply.to_string(), "gave up on the browser that was being started");
+            assert_eq!(closed.reply.to_string(), "canceled the start of the browser");
             let pid = std::fs::read_to_string(&number).unwrap();
             assert!(!Path::new("/proc").join(pid.trim()).exists(), "it is gone");
         };

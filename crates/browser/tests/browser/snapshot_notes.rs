@@ -182,7 +182,7 @@ fn omitted_texts_are_counted() {
             "<h1>Title</h1><p>Words</p><p style='opacity:0'>One</p><p style='opacity:0'>Two</p>";
         open_html(&t, html, Snapshot::default()).await;
         let all_notes = notes(&t, Snapshot::default()).await;
-        let expected = "2 texts that cannot be seen left out: `--include-hidden`";
+        let expected = "2 hidden texts left out: `--include-hidden`";
         assert_eq!(note_message(&all_notes, "unseen"), Some(expected));
         assert_eq!(details(&t, Snapshot::default()).await.unseen, 2);
         let text = Snapshot { include_hidden: true, ..Snapshot::default() };

@@ -130,7 +130,7 @@ fn failed_observer_falls_back_to_ax_source() {
     browser_test(async |t| {
         open_html(&t, "<h1>Words</h1><button>Press</button>", Snapshot::default()).await;
         let patch = "Document.prototype.hasFocus = () => { throw new Error('patched') }";
-        t.browser.meddle(&t.context, patch).await.expect("the patch is installed");
+        t.browser.run_in_world(&t.context, patch).await.expect("the patch is installed");
         let fresh = Snapshot { fresh: true, ..Snapshot::default() };
         let outcome = t.run(snapshot(fresh.clone())).await.expect("the AX source works");
         let text = outcome.reply.to_string();
@@ -142,7 +142,7 @@ fn failed_observer_falls_back_to_ax_source() {
             outcome.notes
         );
         // Without the observer, secret fields are not known either.
-        t.browser.meddle(&t.context, BREAK_OBSERVER).await.expect("the patch is installed");
+        t.browser.run_in_world(&t.context, BREAK_OBSERVER).await.expect("the patch is installed");
         let error = t.run(snapshot(fresh)).await.unwrap_err();
         assert_eq!(error.code(), Code::SnapshotUnavailable, "{error}");
         assert_eq!(error.details().retry_hint.as_str(), "pin-playwright-or-add-cdp-fallback");
@@ -265,7 +265,7 @@ fn cached_page_with_details_needs_no_browser_call() {
         open_html(&t, "<p>Words</p><button>Press</button>", Snapshot::default()).await;
         let first = details(&t, Snapshot::default()).await;
         assert!(first.dom_hash.is_some());
-        t.browser.meddle(&t.context, BREAK_OBSERVER).await.expect("the patch is installed");
+        t.browser.run_in_world(&t.context, BREAK_OBSERVER).await.expect("the patch is installed");
         let second = details(&t, Snapshot::default()).await;
         assert_eq!((second.dom_hash, second.ax_hash), (first.dom_hash, first.ax_hash));
     });

@@ -73,13 +73,13 @@ pub(super) fn snapshot(args: &ToolArgs) -> Result<ToolAction> {
 }
 
 pub(super) fn click(args: &ToolArgs) -> Result<ToolAction> {
-    let aim = TargetArgs::at(args.required_target("ref")?);
+    let target_args = TargetArgs::at(args.required_target("ref")?);
     let button = args.parse::<Button>("button")?;
     let count = if args.flag("doubleClick")? { 2 } else { 1 };
     let modifiers = args.parse::<Vec<Modifier>>("modifiers")?;
     let after = after(args)?;
     Ok(ToolAction::Do(Command::Click(Click {
-        aim,
+        target_args,
         button,
         count,
         modifiers,
@@ -94,7 +94,7 @@ pub(super) fn after(args: &ToolArgs) -> Result<SettleArgs> {
 }
 
 pub(super) fn type_text(args: &ToolArgs) -> Result<ToolAction> {
-    let aim = TargetArgs::at(args.required_target("ref")?);
+    let target_args = TargetArgs::at(args.required_target("ref")?);
     let (text, secret) = (args.text("text")?, args.text("secret")?);
     if text.is_some() == secret.is_some() {
         return Err(wrong("browser_type needs `text` or `secret`, and not both".into()));
@@ -104,13 +104,13 @@ pub(super) fn type_text(args: &ToolArgs) -> Result<ToolAction> {
     let (submit, after) = (args.flag("submit")?, SettleArgs::default());
     let command = match args.flag("slowly")? {
         true => {
-            let aim = Some(aim);
-            let mut typed = Type { aim, text, secret, submit, after };
+            let target_args = Some(target_args);
+            let mut typed = Type { target_args, text, secret, submit, after };
             typed.look_up()?;
             Command::Type(typed)
         }
         false => {
-            let mut fill = Fill { aim, value: text, secret, submit, after };
+            let mut fill = Fill { target_args, value: text, secret, submit, after };
             fill.look_up()?;
             Command::Fill(fill)
         }

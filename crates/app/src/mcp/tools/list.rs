@@ -205,16 +205,16 @@ pub(crate) const TOOLS: &[Tool] = &[
         args: &[arg("paths", ArgType::Texts), arg("ref", ArgType::Text)],
         verb: None,
         plan: |args| {
-            let aim = args.target("ref")?.map(TargetArgs::at);
-            if aim.is_some() && !args.has("paths") {
+            let target_args = args.target("ref")?.map(TargetArgs::at);
+            if target_args.is_some() && !args.has("paths") {
                 return Err(wrong("`ref` needs `paths`; [] empties the field".into()));
             }
             let paths: Vec<PathBuf> = args.texts("paths")?.into_iter().map(Into::into).collect();
-            let (files, chooser) = match aim {
+            let (files, chooser) = match target_args {
                 Some(_) => (paths, None),
                 None => (Vec::new(), Some(paths)),
             };
-            let mut upload = Upload { aim, files, chooser, after: SettleArgs::default() };
+            let mut upload = Upload { target_args, files, chooser, after: SettleArgs::default() };
             upload.resolve();
             Ok(ToolAction::Do(Command::Upload(upload)))
         },
@@ -380,12 +380,12 @@ pub(crate) const TOOLS: &[Tool] = &[
         ],
         verb: None,
         plan: |args| {
-            let aim = TargetArgs::at(point(args, "x", "y")?);
+            let target_args = TargetArgs::at(point(args, "x", "y")?);
             let count = args.count("clickCount")?.unwrap_or(1).clamp(1, 3) as u8;
             let button = args.parse::<Button>("button")?;
             let (modifiers, hold_ms, after) = (Vec::new(), None, SettleArgs::default());
             Ok(ToolAction::Do(Command::Click(Click {
-                aim,
+                target_args,
                 button,
                 count,
                 modifiers,
@@ -401,8 +401,9 @@ pub(crate) const TOOLS: &[Tool] = &[
         args: &[needs("x", ArgType::Number), needs("y", ArgType::Number)],
         verb: None,
         plan: |args| {
-            let (aim, after) = (TargetArgs::at(point(args, "x", "y")?), SettleArgs::default());
-            Ok(ToolAction::Do(Command::Hover(Hover { aim, after })))
+            let (target_args, after) =
+                (TargetArgs::at(point(args, "x", "y")?), SettleArgs::default());
+            Ok(ToolAction::Do(Command::Hover(Hover { target_args, after })))
         },
     },
     Tool {
@@ -417,9 +418,9 @@ pub(crate) const TOOLS: &[Tool] = &[
         ],
         verb: None,
         plan: |args| {
-            let aim = TargetArgs::at(point(args, "startX", "startY")?);
+            let target_args = TargetArgs::at(point(args, "startX", "startY")?);
             let (to, after) = (point(args, "endX", "endY")?, SettleArgs::default());
-            Ok(ToolAction::Do(Command::Drag(Drag { aim, to, after })))
+            Ok(ToolAction::Do(Command::Drag(Drag { target_args, to, after })))
         },
     },
     Tool {

@@ -220,7 +220,7 @@ impl World {
     }
 
     /// Resolves when the document changes after it was last observed, or is gone.
-    pub(crate) fn dirtied(&self, deadline: Deadline) -> impl Future<Output = bool> + use<> {
+    pub(crate) fn when_dirty(&self, deadline: Deadline) -> impl Future<Output = bool> + use<> {
         let evaluate = Evaluate {
             expression: match self.is_blank {
                 true => format!("!{BLANK} || {BLANK_DIRTIED}"),

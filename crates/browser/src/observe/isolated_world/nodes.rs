@@ -31,7 +31,7 @@ impl World {
     ) -> Result<(), ObserveError> {
         let is_known = |node: &i64| self.ids.contains_key(node);
         let unknown: Vec<i64> = nodes.iter().copied().filter(|node| !is_known(node)).collect();
-        self.learn("ids", &unknown, deadline).await?;
+        self.run_with_nodes("ids", &unknown, deadline).await?;
         Ok(())
     }
 
@@ -44,14 +44,14 @@ impl World {
     ) -> Result<(Vec<u32>, bool), ObserveError> {
         let is_new = |node: &i64| !self.listener_ids.contains(node);
         let new: Vec<i64> = nodes.iter().copied().filter(is_new).take(MAX_NODES).collect();
-        let is_missed = self.learn("addListenerTargets", &new, deadline).await?;
+        let is_missed = self.run_with_nodes("addListenerTargets", &new, deadline).await?;
         self.listener_ids.extend(new.into_iter().filter(|node| self.ids.contains_key(node)));
         let numbers = nodes.iter().filter_map(|node| self.ids.get(node).copied()).collect();
         Ok((numbers, is_missed))
     }
 
     /// Calls an observer function that numbers nodes. Returns true if its reply is flagged.
-    async fn learn(
+    async fn run_with_nodes(
         &mut self,
         function: &str,
         nodes: &[i64],
@@ -153,7 +153,7 @@ impl World {
     }
 
     /// True if the page has input listeners on an element or its ancestors.
-    pub(crate) async fn hears_input(
+    pub(crate) async fn has_input_listeners(
         &self,
         element: u32,
         deadline: Deadline,
