@@ -1,6 +1,6 @@
 //! Architecture rules: crate dependencies, printing, I/O and page scripts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 fn root() -> PathBuf {
@@ -129,6 +129,111 @@ fn page_scripts_are_files() {
     }
 }
 
+/// Names of types that were retired: the field has better ones, which ARCHITECTURE.md lists.
+const RETIRED_TYPES: &str = "
+    Account After Aim Answered Armed Asked Batched Before Beside Bucket Came Cap Chooser Chosen
+    Clip Closed Closer Compared ConfigVerb Consequences ConsoleLog ContextsPlan Course Cut Cx
+    DaemonVerb Deed Desk Detour DialogVerb Different Do Doing Done Door Edge Ended Evaluated
+    Examined Extra Fact Finds Focused Fresh Given Gone Got Guard Guest Guests Hand Happening Heart
+    Hidden Hint Hit Hold Holder House How Journal Judgement Kept Kinds Known Left Level Life List
+    Live Login Look Mark Marks McpVerb Me Meaning Meta Name Naming Needs Noted Now Obstacle Of
+    Offer Offered Opening Out Owner Owners Pages Pair Pairs Part Parts Passing Piece Pieces Pipes
+    Place Places Plan PointAt Pointing Prepared PressKey Print Printed Problem Proxies ProxyLine
+    Put Question Reach Read Reading RefProblem Refusal RequestLog Resized Rests Rights Running Said
+    Say Scrolled Seat Seeing Seen Setting Shape Sheet Shelf Shot Shown ShownLine ShownNode
+    ShownPage Side Sight Sign Signal Size Snapped Span Spelled Spellings Spot Spread Stale Stat
+    State StatusReport Stitching Stopped StorageVerb Stored Strength TabChanged TabLine TabList
+    TabVerb TabsPlan Takes Task Text Ticket Toggle Told TooLong Trip Trouble Understood Usage Use
+    UseKind UsedField Using UsingStream Usual Values Viewpoint Waited Waiting Wanted Wants Way What
+    Whereto Which Who Window Wish Word Writing Written
+";
+
+/// Names of modules and files that were retired.
+const RETIRED_MODULES: &str = "
+    bar capture changes choose desk drawn evaluating follow given guests hallway home
+    journal lasting launching left live look meaning out paint pair parts peer phase7 pictures
+    pieces pipe place places plans question recall respell rest sameness script showing sight
+    spelling surface telling told unseen viewpoint walk world acting ends seeing sharing speaking
+";
+
+#[test]
+fn retired_names_do_not_return() {
+    let types: BTreeSet<&str> = RETIRED_TYPES.split_whitespace().collect();
+    let modules: BTreeSet<&str> = RETIRED_MODULES.split_whitespace().collect();
+    let mut returned = Vec::new();
+    for folder in ["crates", "bench", "fuzz"] {
+        for (path, text) in sources(&root().join(folder)) {
+            for (kind, name) in text.lines().filter_map(declaration) {
+                let retired = if kind == "mod" { &modules } else { &types };
+                if retired.contains(name) {
+                    returned.push(format!("{}: {kind} {name}", path.display()));
+                }
+            }
+        }
+    }
+    for file in files(&root().join("crates")) {
+        let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        let is_script = file.extension().is_some_and(|ending| ending == "rs" || ending == "py");
+        if is_script && modules.contains(stem) {
+            returned.push(file.display().to_string());
+        }
+    }
+    assert!(returned.is_empty(), "{returned:#?}");
+}
+
+/// Keyword and name of a declaration.
+fn declaration(line: &str) -> Option<(&str, &str)> {
+    let mut words = line.trim_start().split_whitespace();
+    let kind = words.by_ref().find(|word| {
+        let is_prefix = word.starts_with("pub") || *word == "unsafe" || word.ends_with(')');
+        !is_prefix
+    })?;
+    if !matches!(kind, "struct" | "enum" | "trait" | "type" | "union" | "mod") {
+        return None;
+    }
+    let name = words.next()?;
+    let end = name.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(name.len());
+    Some((kind, &name[..end]))
+}
+
+#[test]
+fn declarations_are_found() {
+    for (line, expected) in [
+        ("pub(crate) struct Reply {", Some(("struct", "Reply"))),
+        ("    enum Effect<'a> {", Some(("enum", "Effect"))),
+        ("pub type Number = u32;", Some(("type", "Number"))),
+        ("pub(in crate::act) mod settle;", Some(("mod", "settle"))),
+        ("let reply = Reply::new();", None),
+        ("// struct Reply", None),
+    ] {
+        assert_eq!(declaration(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn only_the_command_context_takes_the_turn_on_a_tab() {
+    // `Tab::turn(deadline)` waits for the turn; `CommandContext::take_turn` resolves the tab before.
+    let waits =
+        |line: &str| line.match_indices(".turn(").any(|(at, _)| !line[at + 6..].starts_with(')'));
+    let takes = |line: &str| line.contains("take_turn(");
+    let may_take = ["command_context.rs", "browser.rs", "observe/oracle.rs", "command/dialog.rs"];
+    let mut found = 0;
+    for (path, text) in sources(&root().join("crates/browser/src")) {
+        let code = text.split("#[cfg(test)]").next().unwrap();
+        for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+            assert!(
+                !waits(line) || path.ends_with("command_context.rs"),
+                "{} takes a turn: {line}",
+                path.display()
+            );
+            let is_allowed = may_take.iter().any(|file| path.ends_with(file));
+            assert!(!takes(line) || is_allowed, "{} takes a turn: {line}", path.display());
+            found += usize::from(waits(line)) + usize::from(takes(line));
+        }
+    }
+    assert!(found > 3, "the names have changed: this test looks for others");
+}
+
 pub fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut out = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -138,6 +243,20 @@ pub fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
         } else if path.extension().is_some_and(|ending| ending == "rs") {
             let text = std::fs::read_to_string(&path).unwrap();
             out.push((path, text));
+        }
+    }
+    out
+}
+
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            out.extend(files(&path));
+        } else {
+            out.push(path);
         }
     }
     out
