@@ -663,7 +663,11 @@ fn downloads_go_with_the_browser_or_stay_where_the_caller_says() {
     let temporary = saved(&[]);
     assert_eq!(std::fs::read_to_string(&temporary).unwrap(), "hello");
     let closed = home.run(["close"]);
-    assert!(closed.err().contains("1 downloaded file went with the browser"), "{}", closed.err());
+    assert!(
+        closed.err().contains("1 downloaded file deleted with the browser"),
+        "{}",
+        closed.err()
+    );
     wait_until("the folder is gone", Duration::from_secs(60), || {
         !temporary.parent().unwrap().exists()
     });
