@@ -574,7 +574,7 @@ impl Shared {
             self.wait_closed().await;
             let carry_over = lock(&self.carry_over).clone();
             let unwanted = async move {
-                // An error means that nobody can cancel any more.
+                // The sender is gone: the start can no longer be canceled.
                 if given_up.wait_for(|given_up| *given_up).await.is_err() {
                     std::future::pending::<()>().await;
                 }

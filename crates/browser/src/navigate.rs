@@ -403,7 +403,7 @@ pub(crate) fn address(typed: &str) -> Result<String> {
 }
 
 /// Schemes that the browser displays itself.
-const SHOWN_SCHEMES: &[&str] = &[
+const BROWSER_SCHEMES: &[&str] = &[
     "about",
     "blob",
     "brave",
@@ -439,7 +439,7 @@ pub(crate) fn is_foreign(url: &str) -> bool {
     url.split_once(':').is_some_and(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
             && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-            && !SHOWN_SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known))
+            && !BROWSER_SCHEMES.iter().any(|known| scheme.eq_ignore_ascii_case(known))
     })
 }
 
@@ -482,7 +482,7 @@ mod tests {
 
     #[test]
     fn observer_has_the_same_schemes() {
-        let list = format!("BROWSER_SCHEMES = new Set({SHOWN_SCHEMES:?})");
+        let list = format!("BROWSER_SCHEMES = new Set({BROWSER_SCHEMES:?})");
         assert!(crate::observe::SOURCE.contains(&list), "{list}");
     }
 

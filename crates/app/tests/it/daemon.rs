@@ -671,7 +671,11 @@ fn downloads_are_temporary_unless_directory_is_given() {
     let temporary = saved(&[]);
     assert_eq!(std::fs::read_to_string(&temporary).unwrap(), "hello");
     let closed = home.run(["close"]);
-    assert!(closed.err().contains("1 downloaded file went with the browser"), "{}", closed.err());
+    assert!(
+        closed.err().contains("1 downloaded file deleted with the browser"),
+        "{}",
+        closed.err()
+    );
     wait_until("the directory is removed", Duration::from_secs(60), || {
         !temporary.parent().unwrap().exists()
     });

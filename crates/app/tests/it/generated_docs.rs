@@ -150,14 +150,20 @@ fn guide_lists_every_note_code() {
     }
     assert!(codes.len() > 10, "{codes:?}");
     let guide = std::fs::read_to_string(root.join("docs/guide.md")).unwrap();
-    let list =
-        guide.split("Notes have these codes: ").nth(1).unwrap().split("\n\n").next().unwrap();
-    let listed: BTreeSet<String> = list
-        .split('`')
-        .skip(1)
-        .step_by(2)
-        .filter(|word| !word.starts_with('-'))
-        .map(str::to_owned)
-        .collect();
+    let table = guide
+        .split("| note | meaning |")
+        .nth(1)
+        .unwrap()
+        .split(
+            "
+
+",
+        )
+        .next()
+        .unwrap();
+    // The first cell of each row.
+    let cells = table.lines().filter_map(|row| row.strip_prefix("| `")?.split(" | ").next());
+    let listed: BTreeSet<String> =
+        cells.flat_map(|cell| cell.split(", ")).map(|code| code.replace('`', "")).collect();
     assert_eq!(listed, codes, "left what docs/guide.md lists, right what there is");
 }

@@ -25,7 +25,7 @@ pub struct Receipt {
     pub dispatched: bool,
     /// Time of the dispatch, in milliseconds since the start of the command.
     pub dispatched_ms: f64,
-    /// How the page settled.
+    /// The outcome of settling.
     pub settled: Settled,
     /// The effect.
     pub effect: Effect,
@@ -88,7 +88,7 @@ pub struct Attempt {
     pub ms: u64,
 }
 
-/// How the page settled.
+/// The outcome of settling.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Settled {
     /// `quiet`: nothing more happens. `requests`: the requests have their responses. `navigation`: another page is

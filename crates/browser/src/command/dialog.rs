@@ -27,13 +27,13 @@ pub struct DialogCommand {
 #[derive(Clone, Debug, Subcommand, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum Answer {
-    /// Accept it: OK.
+    /// Accept the dialog (OK).
     Accept {
         /// The text for a prompt [default: the prompt's default text].
         #[serde(skip_serializing_if = "Option::is_none", default)]
         text: Option<String>,
     },
-    /// Dismiss it: Cancel.
+    /// Dismiss the dialog (Cancel).
     Dismiss,
 }
 

@@ -66,8 +66,8 @@ fn mouse_moves_presses_and_releases_stepwise() {
         run_steps(
             &t,
             &[
-                (r#"{"verb":"mouse","action":"down"}"#, "command.invalid nowhere"),
-                (r#"{"verb":"mouse","action":"up"}"#, "command.invalid no button"),
+                (r#"{"verb":"mouse","action":"down"}"#, "command.invalid no position"),
+                (r#"{"verb":"mouse","action":"up"}"#, "command.invalid no mouse button"),
                 (r#"{"verb":"mouse","action":"move","target":"xy=20,30"}"#, "none|changed"),
                 (r#"{"verb":"mouse","action":"down"}"#, "none|changed"),
                 (r#"{"verb":"mouse","action":"down"}"#, "command.invalid down already"),
@@ -110,7 +110,7 @@ fn type_without_target_goes_to_focused_element() {
         run_steps(
             &t,
             &[
-                (typed, "act.not-editable nothing that can be typed into"),
+                (typed, "act.not-editable the focused element is not editable"),
                 ("js b.focus(), 1", "1"),
                 (typed, "act.not-editable button"),
                 ("js r.focus(), 1", "1"),

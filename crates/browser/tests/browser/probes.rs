@@ -354,7 +354,7 @@ const PROBES: &[Probe] = &[
     probe("of two file choosers the last is filled", "<input id=i type=file hidden><input id=j type=file hidden><button onclick='i.click()'>One</button><button onclick='j.click()'>Two</button>",
         &[r#"{"verb":"click","target":"{One}"}"#, r#"{"verb":"click","target":"{Two}"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "changed", "i.files.length === 0 && j.files.length === 1"),
     probe("a file chooser is closed by navigation", "<input type=file aria-label=Files>",
-        &[r#"{"verb":"click","target":"{Files}"}"#, r#"{"verb":"reload"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "page.no-dialog click what opens one", "true"),
+        &[r#"{"verb":"click","target":"{Files}"}"#, r#"{"verb":"reload"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "page.no-dialog click the element that opens one", "true"),
     probe("a file chooser in a cross-site frame", "<h1 id=n>0</h1><iframe src='OTHER/asking' width=400 height=200></iframe><script>onmessage = ({ data }) => n.textContent = data</script>",
         &[r#"{"verb":"click","target":"text=Choose"}"#, r#"{"verb":"upload","chooser":["FILE"]}"#], "changed +content +value =1 file", "n.textContent === 'upload.txt'"),
     probe("files for a button in a cross-site frame", "<h1 id=n>0</h1><iframe src='OTHER/asking' width=400 height=200></iframe><script>onmessage = ({ data }) => n.textContent = data</script>",

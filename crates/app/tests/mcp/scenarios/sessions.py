@@ -150,7 +150,7 @@ async def invalid_storage_state_creates_no_context(start, site):
             ({"cookies": []}, ["origins"]),
             ({"cookies": [{**cookie, "secure": "hunter2"}], "origins": []}, ["boolean"]),
             ({"cookies": [{**cookie, "path": "hunter2"}], "origins": []}, ["cookie 1"]),
-            ({"cookies": [cookie, {**cookie, "name": "__Secure-a"}], "origins": []}, ["refuses"]),
+            ({"cookies": [cookie, {**cookie, "name": "__Secure-a"}], "origins": []}, ["rejects"]),
             ({"cookies": [], "origins": [{"origin": "file:///hunter2", "localStorage": []}]}, ["origin 1"]),
         ):
             reply = await agent.call_error("browser_context_create", name="new", storageState=value)
