@@ -657,6 +657,9 @@ fn random_message(dice: &mut Dice) -> Vec<u8> {
     message
 }
 
+/// Connections to the daemon that the server keeps.
+const MOST_IDLE: usize = 4;
+
 #[test]
 fn torture_server_survives_protocol_violations() {
     let seed = match std::env::var("AGBROWSE_SEED") {
@@ -690,9 +693,9 @@ fn torture_server_survives_protocol_violations() {
     assert!(tools["result"]["tools"].as_array().is_some_and(|all| all.len() == 13), "{tools}");
     let (text, is_error) = raw.call_tool("browser_wait_for", &json!({ "time": 0 }));
     assert!(!is_error, "{text}");
-    // Pending calls have some descriptors open.
+    // Pending calls have some descriptors open, and so have the connections that are kept for the next calls.
     let until = Instant::now() + LIMIT;
-    while raw.descriptors() > descriptors + 2 {
+    while raw.descriptors() > descriptors + 2 + MOST_IDLE {
         assert!(Instant::now() < until, "{} descriptors are left open", raw.descriptors());
         std::thread::yield_now();
     }
