@@ -184,7 +184,9 @@ fn texts_that_were_left_out_are_counted() {
         assert_eq!(said(&notes(&t, viewpoint()).await, "unseen"), None);
         let many = "<p style='opacity:0'>later</p>".repeat(30);
         show(&t, &format!("<h1>Title</h1>{many}"), Snapshot::default()).await;
-        assert!(said(&notes(&t, viewpoint()).await, "unseen").unwrap().starts_with("30 hidden texts"));
+        assert!(
+            said(&notes(&t, viewpoint()).await, "unseen").unwrap().starts_with("30 hidden texts")
+        );
     });
 }
 
