@@ -193,7 +193,9 @@ fn omitted_texts_are_counted() {
         let many = "<p style='opacity:0'>later</p>".repeat(30);
         open_html(&t, &format!("<h1>Title</h1>{many}"), Snapshot::default()).await;
         assert!(
-            note_message(&notes(&t, viewpoint()).await, "unseen").unwrap().starts_with("30 texts")
+            note_message(&notes(&t, viewpoint()).await, "unseen")
+                .unwrap()
+                .starts_with("30 hidden texts")
         );
     });
 }
