@@ -1,4 +1,4 @@
-//! The command line: what is understood, and which door each command takes.
+//! The command line: parsing, dispatch of each command, help, exit codes.
 
 use crate::config::{Config, PROJECT_FILE, Settings, json_errors};
 use crate::daemon::{self, DaemonClient, SessionPaths};
@@ -41,32 +41,32 @@ pub struct Cli {
     pub command: Subcommand,
 }
 
-/// Every command: those of the browser, and those of this program.
+/// All commands: the browser's verbs and the program's own.
 #[derive(Debug, clap::Subcommand)]
-#[allow(clippy::large_enum_variant, reason = "there is one of it")]
+#[allow(clippy::large_enum_variant, reason = "there is one value")]
 pub enum Subcommand {
     /// A verb of the browser.
     #[command(flatten)]
     Browser(Command),
-    /// List the sessions and what runs in them.
+    /// List sessions and their daemons.
     Sessions,
-    /// Look after the daemon of this session.
+    /// Manage the daemon of this session.
     #[command(subcommand)]
     Daemon(DaemonCommand),
-    /// Check that everything needed is there, and say how to mend what is not.
+    /// Check the browser and its environment, and print a fix for each problem.
     Doctor(Doctor),
-    /// Get a browser where none is found.
+    /// Install a browser if none is found.
     Install(Install),
-    /// Show the settings in force.
+    /// Show the effective settings.
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Serve the verbs to AI clients, over the Model Context Protocol.
     Mcp(mcp::Mcp),
     /// Print a short guide for agents that use the command line.
     Skill,
-    /// See what agbrowse can do, on a shop that ships with it.
+    /// Demonstrate agbrowse on a web shop that ships with it.
     Demo(demo::Demo),
-    /// Print a script that teaches a shell our commands.
+    /// Print a shell completion script.
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
@@ -79,20 +79,20 @@ pub enum Subcommand {
     },
 }
 
-/// What to do with the daemon.
+/// Subcommands of `daemon`.
 #[derive(Debug, clap::Subcommand)]
 pub enum DaemonCommand {
-    /// Tell what the daemon is doing.
+    /// Show the daemon's status.
     Status,
     /// Stop the daemon and its browser.
     Stop(Stop),
     /// Print the end of the daemon's log.
     Logs {
-        /// How many lines.
+        /// Number of lines.
         #[arg(long, short = 'n', default_value_t = 100)]
         lines: usize,
     },
-    /// Be the daemon. Commands start it by themselves.
+    /// Run the daemon in this process. Commands start it by themselves.
     #[command(hide = true)]
     Run,
 }
@@ -100,23 +100,25 @@ pub enum DaemonCommand {
 /// Stop the daemon and its browser.
 #[derive(Debug, Args)]
 pub struct Stop {
-    /// The daemons of all sessions.
+    /// Stop the daemons of all sessions.
     #[arg(long)]
     pub all: bool,
 }
 
-/// What to show of the settings.
+/// Subcommands of `config`.
 #[derive(Debug, clap::Subcommand)]
 pub enum ConfigCommand {
-    /// Every setting, its value, and where it comes from.
+    /// Show every setting, its value and its source.
     Show,
 }
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    if let Some((session, idle_timeout)) = daemon_call(&std::env::args_os().collect::<Vec<_>>()) {
+    if let Some((session, idle_timeout)) =
+        parse_daemon_args(&std::env::args_os().collect::<Vec<_>>())
+    {
         let output = Output { json: false };
-        return match SessionPaths::of(session).and_then(|place| be_daemon(place, idle_timeout)) {
+        return match SessionPaths::of(session).and_then(|paths| run_daemon(paths, idle_timeout)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 output.error(&error);
@@ -124,9 +126,9 @@ pub fn main() -> ExitCode {
             }
         };
     }
-    let cli = match quick_parse().map_or_else(parse, Ok) {
+    let cli = match parse_verb().map_or_else(parse, Ok) {
         Ok(cli) => cli,
-        Err(error) => return usage(&with_tip(error)),
+        Err(error) => return usage(&with_suggestion(error)),
     };
     let mut output = Output { json: cli.settings.json.unwrap_or_default() };
     output::set_colors(cli.settings.color);
@@ -135,10 +137,10 @@ pub fn main() -> ExitCode {
         output::set_colors(config.settings.color);
         output.notes(&config.notes);
         run(cli.command, &config, output).map_err(|error| match &*config.notes {
-            // They were not said before: standard error is for programs, too.
+            // Not printed before: with JSON, standard error is read by programs too.
             notes if output.json && !notes.is_empty() => {
-                let said: Vec<String> = notes.iter().map(ToString::to_string).collect();
-                error.evidence("notes", said)
+                let lines: Vec<String> = notes.iter().map(ToString::to_string).collect();
+                error.evidence("notes", lines)
             }
             _ => error,
         })
@@ -155,28 +157,28 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// The session and the idle timeout of a call as [`daemon::ensure`] makes it. A daemon that knew it by way of the
-/// parser would carry the memory of every flag of every verb for as long as it lives.
-fn daemon_call(args: &[OsString]) -> Option<(&str, Duration)> {
+/// Parses session and idle timeout from the arguments that the client starts a daemon with. Without clap: its parser would
+/// keep the memory of every flag of every verb for the lifetime of the daemon.
+fn parse_daemon_args(args: &[OsString]) -> Option<(&str, Duration)> {
     let args: Vec<&str> = args.iter().skip(1).map(|arg| arg.to_str()).collect::<Option<_>>()?;
     let ["daemon", "run", "--session", session, idle] = *args else { return None };
     let milliseconds = idle.strip_prefix("--idle-timeout=")?.strip_suffix("ms")?.parse().ok()?;
     Some((session, Duration::from_millis(milliseconds)))
 }
 
-fn be_daemon(place: SessionPaths, idle_timeout: Duration) -> Result<()> {
+fn run_daemon(paths: SessionPaths, idle_timeout: Duration) -> Result<()> {
     log_to_stderr("info");
-    runtime()?.block_on(daemon::serve(place, idle_timeout))
+    runtime()?.block_on(daemon::serve(paths, idle_timeout))
 }
 
-/// Parses any call.
+/// Parses the arguments with the full parser.
 fn parse() -> std::result::Result<Cli, clap::Error> {
     let mut root = grouped_command();
     let matches = root.try_get_matches_from_mut(std::env::args_os())?;
     Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut root))
 }
 
-/// Groups of commands in the help, in order: a heading, and the commands of the program itself in it.
+/// Groups of commands in the help, in order: heading, verb group, further commands.
 const GROUPS: &[(&str, Option<VerbGroup>, &[&str])] = &[
     ("Navigate", Some(VerbGroup::Navigate), &[]),
     ("See", Some(VerbGroup::See), &[]),
@@ -189,7 +191,7 @@ const GROUPS: &[(&str, Option<VerbGroup>, &[&str])] = &[
     ("Maintain", None, &["demo", "doctor", "install", "completions", "man", "help"]),
 ];
 
-/// The whole parser, whose help lists the commands by group.
+/// Builds the full parser, whose help lists the commands by group.
 fn grouped_command() -> clap::Command {
     let mut root = Cli::command();
     root.build();
@@ -220,18 +222,18 @@ fn grouped_command() -> clap::Command {
     Cli::command().help_template(template)
 }
 
-/// Parses a right call of a verb with that verb's parser alone. Whatever is not one (a wrong call, a call for
-/// help, another command) is left to the whole parser, whose words people read.
-fn quick_parse() -> Option<Cli> {
+/// Parses a valid verb call with that verb's parser alone, which is faster. Returns `None` for anything else (invalid
+/// arguments, help, other commands), which is left to the full parser and its messages.
+fn parse_verb() -> Option<Cli> {
     let args: Vec<_> = std::env::args_os().collect();
     let verb = args.get(1)?.to_str()?;
-    // A server of tools stays: what the parsers of all verbs leave behind, it would keep.
+    // The MCP server is a long-lived process: the parsers of all verbs would stay in its memory.
     let parser = match verb {
         "mcp" => mcp::Mcp::augment_args(clap::Command::new("mcp")),
         _ => Command::parser_of(verb)?,
     };
     let mut root = clap::Command::new("agbrowse").subcommand(parser);
-    // Every setting is an option: where there are none, none is looked for.
+    // Settings are options: without options, their parser is skipped.
     let has_options = args.iter().any(|arg| arg.as_encoded_bytes().starts_with(b"-"));
     if has_options {
         root = Settings::augment_args(root);
@@ -250,8 +252,8 @@ fn quick_parse() -> Option<Cli> {
     Some(Cli { settings, command })
 }
 
-fn run(door: Subcommand, config: &Config, output: Output) -> Result<ExitCode> {
-    match door {
+fn run(command: Subcommand, config: &Config, output: Output) -> Result<ExitCode> {
+    match command {
         Subcommand::Browser(command) => {
             let mut command = command;
             localize(&mut command, output)?;
@@ -262,7 +264,7 @@ fn run(door: Subcommand, config: &Config, output: Output) -> Result<ExitCode> {
             output.outcome(config.session(), &command, outcome)?;
         }
         Subcommand::Sessions => output.result(&runtime()?.block_on(sessions::sessions())?)?,
-        Subcommand::Daemon(verb) => daemon_verb(&verb, config, output)?,
+        Subcommand::Daemon(verb) => daemon_command(&verb, config, output)?,
         Subcommand::Doctor(doctor) => {
             let report = runtime()?.block_on(doctor.run(config))?;
             output.report(report.ok, &report)?;
@@ -276,14 +278,14 @@ fn run(door: Subcommand, config: &Config, output: Output) -> Result<ExitCode> {
             output.result(&ConfigTable { settings: config.lines() })?
         }
         Subcommand::Demo(demo) => {
-            let is_good = runtime()?.block_on(demo.run(config, output))?;
-            return Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+            let is_ok = runtime()?.block_on(demo.run(config, output))?;
+            return Ok(if is_ok { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
         Subcommand::Mcp(mcp) => {
             log_to_stderr("warn");
             let runtime = runtime()?;
             let served = runtime.block_on(mcp.run(config));
-            // A thread may wait for a line of standard input that never comes.
+            // A thread may be blocked on reading standard input.
             runtime.shutdown_background();
             served?;
         }
@@ -306,7 +308,7 @@ async fn run_in_daemon(command: &Command, config: &Config) -> Result<Outcome> {
         context: settings.context.as_ref().map(|name| name.0.clone()),
         tab: settings.tab,
         timeout_ms: Some(millis(config.timeout())),
-        // The time limit of a command that the caller set is also that for its element.
+        // A time limit that the caller set also limits the wait for the element.
         patience_ms: settings.timeout.map(|_| millis(config.timeout())),
         dialect: Dialect::Cli,
         access: None,
@@ -314,16 +316,16 @@ async fn run_in_daemon(command: &Command, config: &Config) -> Result<Outcome> {
     let paths = SessionPaths::of(config.session())?;
     let overrides = config.launch_overrides();
     let client = DaemonClient::new(paths, overrides, config.timeout(), config.idle_timeout());
-    let slip = match client.is_running().await {
+    let warning = match client.is_running().await {
         true => None,
         false => check_session(command, config)?,
     };
-    match (client.run(request).await, slip) {
-        (Ok(mut outcome), slip) => {
-            outcome.notes.splice(0..0, slip);
+    match (client.run(request).await, warning) {
+        (Ok(mut outcome), warning) => {
+            outcome.notes.splice(0..0, warning);
             Ok(outcome)
         }
-        (Err(error), Some(slip)) => Err(error.evidence("note", slip.message)),
+        (Err(error), Some(warning)) => Err(error.evidence("note", warning.message)),
         (Err(error), None) => Err(error),
     }
 }
@@ -332,19 +334,19 @@ pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// A command about what is already there makes no session by itself. One that makes a session says so when another one
-/// was likely meant: at once, or in the notes of its reply where standard error is for programs too.
+/// Checks a command before it starts a session: fails if the verb needs an existing session, and warns if the name looks
+/// like a typo of an existing one. The warning is printed at once, or with JSON returned as a note for the reply.
 fn check_session(command: &Command, config: &Config) -> Result<Option<Note>> {
     let name = config.session();
     let known = daemon::list();
-    // One that was lost is known too: its next daemon tells what happened.
+    // Lost sessions are listed too: their next daemon reports the loss.
     if name == crate::config::DEFAULT_SESSION || known.iter().any(|session| session == name) {
         return Ok(None);
     }
     if !command.spec().makes_session {
         return Err(sessions::not_found(name));
     }
-    let Some(near) = known.iter().find(|session| is_slip(name, session)) else { return Ok(None) };
+    let Some(near) = known.iter().find(|session| is_typo(name, session)) else { return Ok(None) };
     let message = format!("starting session `{name}`; `{near}` is there already");
     if !config.json() {
         output::say(&format!("note: {message}"));
@@ -353,8 +355,8 @@ fn check_session(command: &Command, config: &Config) -> Result<Option<Note>> {
     Ok(Some(Note::new("session-started", message)))
 }
 
-/// Whether one name is likely the other, mistyped. `agent2` is no slip of `agent1`.
-fn is_slip(typed: &str, known: &str) -> bool {
+/// True if a name is likely a typo of another. `agent2` is no typo of `agent1`.
+fn is_typo(typed: &str, known: &str) -> bool {
     let letters =
         |name: &str| name.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
     letters(typed) != letters(known)
@@ -362,41 +364,41 @@ fn is_slip(typed: &str, known: &str) -> bool {
         && typed.len() > 3
 }
 
-/// Reads what only this side of the socket has: relative paths, secrets, standard input.
+/// Resolves local inputs on the client side of the socket: relative paths, secrets, standard input.
 pub(crate) fn localize(command: &mut Command, output: Output) -> Result<()> {
     let mut stdin = || std::io::read_to_string(std::io::stdin());
     command.localize(&mut Caller { json: output.json, stdin: &mut stdin })
 }
 
-fn daemon_verb(verb: &DaemonCommand, config: &Config, output: Output) -> Result<()> {
-    let place = SessionPaths::of(config.session())?;
+fn daemon_command(verb: &DaemonCommand, config: &Config, output: Output) -> Result<()> {
+    let paths = SessionPaths::of(config.session())?;
     match verb {
         DaemonCommand::Status => {
             let status = runtime()?
-                .block_on(sessions::status(&place))
-                .ok_or_else(|| sessions::no_daemon(&place))??;
+                .block_on(sessions::status(&paths))
+                .ok_or_else(|| sessions::no_daemon(&paths))??;
             output.result(&status)
         }
         DaemonCommand::Stop(Stop { all }) => {
-            let names = if *all { daemon::list_all() } else { vec![place.session] };
+            let names = if *all { daemon::list_all() } else { vec![paths.session] };
             let mut stopped = Vec::new();
             let mut failed = Ok(());
             for name in names {
                 match SessionPaths::of(&name)
-                    .and_then(|place| runtime()?.block_on(sessions::stop(&place)))
+                    .and_then(|paths| runtime()?.block_on(sessions::stop(&paths)))
                 {
                     Ok(true) => stopped.push(name),
                     Ok(false) => {}
-                    // The others shall end all the same.
+                    // Stop the remaining ones all the same.
                     Err(error) => failed = Err(error),
                 }
             }
             failed.and_then(|()| output.result(&StopReply { stopped }))
         }
         DaemonCommand::Logs { lines } => {
-            output::raw((sessions::log_tail(&place, *lines)? + "\n").as_bytes())
+            output::raw((sessions::log_tail(&paths, *lines)? + "\n").as_bytes())
         }
-        DaemonCommand::Run => be_daemon(place, config.idle_timeout()),
+        DaemonCommand::Run => run_daemon(paths, config.idle_timeout()),
     }
 }
 
@@ -453,9 +455,8 @@ fn man(folder: Option<&Path>) -> Result<()> {
     }
 }
 
-/// Adds the verb that was probably meant where clap knows none: it has no ear for two letters of a short word that
-/// changed places.
-fn with_tip(mut error: clap::Error) -> clap::Error {
+/// Adds a suggested subcommand where clap has none: clap does not match transposed letters in short words.
+fn with_suggestion(mut error: clap::Error) -> clap::Error {
     let given = match error.get(ContextKind::InvalidSubcommand) {
         Some(ContextValue::String(given)) => given.clone(),
         _ => return error,
@@ -472,9 +473,9 @@ fn with_tip(mut error: clap::Error) -> clap::Error {
     error
 }
 
-/// A wrong call: clap's own words, or the envelope when JSON was asked for.
+/// Prints a usage error: clap's message, or the JSON error envelope if JSON was requested.
 fn usage(error: &clap::Error) -> ExitCode {
-    // What was called wrongly has no settings, so those of files and variables count, and the flag as it stands.
+    // Invalid arguments give no settings: use the raw flag, else files and variables.
     let flag = std::env::args_os().find_map(|arg| match arg.to_str()? {
         "--json" | "--json=true" => Some(true),
         "--json=false" => Some(false),
@@ -488,13 +489,13 @@ fn usage(error: &clap::Error) -> ExitCode {
         return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
     }
     let text = error.render().to_string();
-    let said: Vec<&str> = text
+    let lines: Vec<&str> = text
         .lines()
         .take_while(|line| !line.starts_with("Usage:"))
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with("tip:"))
         .collect();
-    let line = said.join(" ").trim_start_matches("error: ").to_owned();
+    let line = lines.join(" ").trim_start_matches("error: ").to_owned();
     let tip = text.lines().find_map(|line| line.trim().strip_prefix("tip: ").map(str::to_owned));
     let wrong = Error::new(Code::CommandInvalid).message(line.replace('\'', "`"));
     Output { json: true }.error(&match tip {
@@ -511,7 +512,7 @@ fn runtime() -> Result<tokio::runtime::Runtime> {
         .map_err(|error| Error::new(Code::InternalUnhandled).message(error.to_string()))
 }
 
-/// Logs what is at least of this level, or what `AGBROWSE_LOG` says: a level, or levels of modules
+/// Logs to standard error from this level up, or as set by `AGBROWSE_LOG`: a level, or levels of modules
 /// (`info,agbrowse_cdp=trace`).
 fn log_to_stderr(level: &str) {
     let wanted = std::env::var("AGBROWSE_LOG").ok().and_then(|text| text.parse::<Targets>().ok());

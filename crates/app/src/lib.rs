@@ -1,7 +1,7 @@
-//! The doors: command line, daemon, demo. Only this crate prints, reads arguments or exits.
+//! The program: command line, daemon, MCP server, demo. Only this crate prints, reads arguments or exits.
 //!
-//! Everything done to a page goes through [`browser::Browser::run`]; here it is parsed, carried to the
-//! daemon that owns the browser, and printed.
+//! Every page command goes through [`browser::Browser::run`]; this crate parses it, sends it to the daemon that owns the
+//! browser, and prints the reply.
 
 pub mod cli;
 pub mod config;
@@ -19,5 +19,5 @@ pub mod sessions;
 mod signals;
 pub mod skill;
 
-/// The version of this build. Client and daemon must agree on it.
+/// Version of this build. Client and daemon must have the same.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

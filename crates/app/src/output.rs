@@ -1,4 +1,4 @@
-//! What people and programs read: results on standard output, everything else on standard error.
+//! Printing: results to standard output, notes and errors to standard error, as text or JSON envelopes.
 
 use crate::config::{Color, json_errors};
 use crate::highlight;
@@ -17,13 +17,13 @@ const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default();
 const DIM: Style = Style::new().dimmed();
 
-/// Evidence that people want to see with an error.
+/// Evidence that is printed with an error.
 const LISTED: &[&str] = &["attempts", "candidates", "done", "options"];
 
-/// How results are to be printed.
+/// Output format.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Output {
-    /// As JSON.
+    /// Print JSON.
     pub json: bool,
 }
 
@@ -58,7 +58,7 @@ struct ErrorEnvelope<'a> {
     notes: &'a [Note],
 }
 
-/// Decides about colours for the rest of the program.
+/// Sets the colour choice for the whole process.
 pub fn set_colors(choice: Option<Color>) {
     match choice {
         None | Some(Color::Auto) => {}
@@ -68,10 +68,10 @@ pub fn set_colors(choice: Option<Color>) {
 }
 
 impl Output {
-    /// Prints what came of a command.
+    /// Prints the outcome of a command and writes its file.
     ///
     /// # Errors
-    /// When its file cannot be written.
+    /// When the file cannot be written.
     pub fn outcome(self, session: &str, command: &Command, mut outcome: Outcome) -> Result<()> {
         write_file(command, &mut outcome.reply)?;
         self.notes(&outcome.notes);
@@ -89,18 +89,18 @@ impl Output {
                 return self.write(&(), &highlight::snapshot(&escape_unsafe(&snapshot.text)));
             }
         }
-        // What a script gives and what an element has is taken as it is by who has it go elsewhere.
+        // Raw values (`eval`, `get`) are written to a pipe or file unescaped.
         if command.spec().is_raw && !self.json && !anstream::stdout().is_terminal() {
             return raw(format!("{reply}\n").as_bytes());
         }
         self.print(&ReplyEnvelope { ok: true, session, tab: *tab, reply, notes }, reply)
     }
 
-    /// Says what a caller should know besides the result. In JSON it is part of the result.
+    /// Prints the notes of a result to standard error. With JSON they are part of the result.
     pub fn notes(self, notes: &[Note]) {
         for note in notes.iter().filter(|_| !self.json) {
             let sentence = note.to_string();
-            // Some are specified with the word.
+            // Some are specified with a leading `Note:`.
             let (word, rest) = match sentence.strip_prefix("Note: ") {
                 Some(rest) => ("Note:", rest),
                 None => ("note:", &*sentence),
@@ -109,7 +109,7 @@ impl Output {
         }
     }
 
-    /// Prints a result that is not a page's.
+    /// Prints a result that has no page text.
     ///
     /// # Errors
     /// When standard output cannot be written.
@@ -117,7 +117,7 @@ impl Output {
         self.report(true, result)
     }
 
-    /// Prints a result that may tell of something bad.
+    /// Prints a result with its own `ok`.
     ///
     /// # Errors
     /// When standard output cannot be written.
@@ -129,7 +129,7 @@ impl Output {
         self.write(envelope, &escape_unsafe(&text.to_string()))
     }
 
-    /// Prints what commands no terminal.
+    /// Prints text without terminal control sequences, or the envelope.
     fn write(self, envelope: &impl Serialize, text: &impl Display) -> Result<()> {
         let mut out = anstream::stdout().lock();
         let printed = if self.json {
@@ -147,10 +147,10 @@ impl Output {
         }
     }
 
-    /// Prints an error: once, on standard error.
+    /// Prints an error to standard error.
     pub fn error(self, error: &Error) {
         if self.json || json_errors() {
-            // The error itself is as specified.
+            // The error object is specified and has no notes.
             let (error, notes) = error.clone().without_notes();
             let envelope =
                 ErrorEnvelope { ok: false, status: "error", error: &error, notes: &notes };
@@ -161,10 +161,9 @@ impl Output {
         self.notes(&details.notes);
         say(&format!("{RED}error:{RED:#} {}", escape_unsafe(&details.message)));
         for (key, fact) in details.evidence.iter().flatten() {
-            // What one can choose from, what was tried.
             if let (true, Evidence::List(lines)) = (LISTED.contains(&&**key), fact) {
                 for line in lines {
-                    let line = fact_line(key, line);
+                    let line = evidence_line(key, line);
                     say(&format!("  {}", escape_unsafe(&line)));
                 }
             }
@@ -174,22 +173,21 @@ impl Output {
     }
 }
 
-/// One line of a piece of evidence. Names that the page chose and that stand alone are quoted; in other lines they are
-/// quoted already.
-pub(crate) fn fact_line<'l>(key: &str, line: &'l str) -> Cow<'l, str> {
+/// Formats one line of evidence. Bare page text is quoted; other lines have it quoted already.
+pub(crate) fn evidence_line<'l>(key: &str, line: &'l str) -> Cow<'l, str> {
     match key {
         "options" | "title" | "thrown" | "holds" => Cow::Owned(quoted(line)),
         _ => Cow::Borrowed(line),
     }
 }
 
-/// Says something to the person in front of the terminal.
+/// Prints a line to standard error.
 pub fn say(text: &str) {
-    // Nobody is left to be told when this fails.
+    // A failure cannot be reported anywhere.
     _ = writeln!(anstream::stderr(), "{text}");
 }
 
-/// What a command prints with `--json`.
+/// Serializes an outcome as `--json` prints it.
 pub(crate) fn json(session: &str, outcome: &Outcome) -> String {
     let Outcome { reply, tab, notes } = outcome;
     let envelope = ReplyEnvelope { ok: true, session, tab: *tab, reply, notes };
@@ -197,11 +195,11 @@ pub(crate) fn json(session: &str, outcome: &Outcome) -> String {
     escape_unsafe(&json).into_owned()
 }
 
-/// Writes the file that came with a reply, and says where it is.
+/// Writes the file of a reply and stores its path in the reply.
 pub(crate) fn write_file(command: &Command, reply: &mut Reply) -> Result<()> {
     let Some(file) = reply.verb_reply_mut().file() else { return Ok(()) };
     let (stem, extension) = file.name;
-    let path = command.output_path().map_or_else(|| unused(stem, extension), Path::to_owned);
+    let path = command.output_path().map_or_else(|| unused_path(stem, extension), Path::to_owned);
     let data = std::mem::take(file.data);
     let written = match file.is_private {
         true => write_private(&path, &data),
@@ -219,60 +217,61 @@ pub(crate) fn write_file(command: &Command, reply: &mut Reply) -> Result<()> {
     Ok(())
 }
 
-/// Who may read a file that is written.
+/// Read permission of a written file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Readers {
     Anybody,
     Owner,
 }
 
-/// Writes a file in place of what has its name. A link of that name is replaced, never followed.
+/// Writes a file atomically, replacing an existing one. A symbolic link is replaced, never followed.
 pub(crate) fn replace_file(path: &Path, data: &[u8], readers: Readers) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
     let mode = if readers == Readers::Owner { 0o600 } else { 0o666 };
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     for number in 0.. {
-        let beside = folder.join(format!(".{name}.{}.{number}", std::process::id()));
-        let made = std::fs::File::options().write(true).create_new(true).mode(mode).open(&beside);
+        let temporary = folder.join(format!(".{name}.{}.{number}", std::process::id()));
+        let made =
+            std::fs::File::options().write(true).create_new(true).mode(mode).open(&temporary);
         let mut file = match made {
             Ok(file) => file,
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
             Err(error) => return Err(error),
         };
-        let written = file.write_all(data).and_then(|()| std::fs::rename(&beside, path));
+        let written = file.write_all(data).and_then(|()| std::fs::rename(&temporary, path));
         if written.is_err() {
-            _ = std::fs::remove_file(&beside);
+            _ = std::fs::remove_file(&temporary);
         }
         return written;
     }
     Ok(())
 }
 
-/// Writes a file that only its owner can read. A terminal or a pipe is none.
+/// Writes a file that only its owner can read. Fails for terminals and pipes.
 pub(crate) fn write_private(path: &Path, data: &[u8]) -> std::io::Result<()> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
     if std::fs::metadata(path).is_ok_and(|about| !about.is_file()) {
-        return Err(std::io::Error::other("it is no file"));
+        return Err(std::io::Error::other("not a regular file"));
     }
     let mut file =
         std::fs::File::options().create(true).write(true).truncate(true).mode(0o600).open(path)?;
-    // One that was there before may have been for others too.
+    // An existing file may have had wider permissions.
     file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
     file.write_all(data)
 }
 
-/// A name with the time of day that no file has yet.
-fn unused(what: &str, ending: &str) -> PathBuf {
+/// Returns an unused file name with date and time.
+fn unused_path(stem: &str, extension: &str) -> PathBuf {
     let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
     let named = |number: u32| match number {
-        0 => PathBuf::from(format!("{what}-{now}.{ending}")),
-        number => PathBuf::from(format!("{what}-{now}-{number}.{ending}")),
+        0 => PathBuf::from(format!("{stem}-{now}.{extension}")),
+        number => PathBuf::from(format!("{stem}-{now}-{number}.{extension}")),
     };
     (0..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(0))
 }
 
-/// Prints bytes as they are.
+/// Prints bytes unchanged.
 ///
 /// # Errors
 /// When standard output cannot be written.
@@ -291,7 +290,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_is_replaced_and_never_followed() {
+    fn symbolic_link_is_replaced_and_never_followed() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
@@ -310,12 +309,12 @@ mod tests {
         std::fs::create_dir(at("folder")).unwrap();
         assert!(replace_file(&at("folder"), b"", Readers::Anybody).is_err());
         let names = std::fs::read_dir(folder.path()).unwrap().count();
-        assert_eq!(names, 4, "nothing is left beside them");
+        assert_eq!(names, 4, "no temporary files are left");
     }
 
     #[test]
-    fn options_of_a_page_stand_in_quotes() {
-        assert_eq!(fact_line("options", "Red\n[fatal]"), "\"Red\\n[fatal]\"");
-        assert_eq!(fact_line("candidates", "@e1 button \"Red\""), "@e1 button \"Red\"");
+    fn page_options_are_quoted() {
+        assert_eq!(evidence_line("options", "Red\n[fatal]"), "\"Red\\n[fatal]\"");
+        assert_eq!(evidence_line("candidates", "@e1 button \"Red\""), "@e1 button \"Red\"");
     }
 }

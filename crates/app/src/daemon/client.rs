@@ -2,7 +2,7 @@
 
 use super::SessionPaths;
 use super::wire::{
-    self, DaemonRequest, DaemonResponse, HEADER, MAX_ANSWER, RequestEnvelope, ResponseEnvelope,
+    self, DaemonRequest, DaemonResponse, HEADER, MAX_RESPONSE, RequestEnvelope, ResponseEnvelope,
 };
 use browser::launch::LaunchOverrides;
 use browser::{Capabilities, Code, Driver, Error, EventStream, Outcome, Request, Result};
@@ -18,16 +18,16 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
 /// Time that a daemon gets beyond a command's own before it counts as stuck.
-const GRACE: Duration = Duration::from_secs(15);
+const RESPONSE_GRACE: Duration = Duration::from_secs(15);
 
 /// Time that a stopping daemon gets to make way for its successor.
-const HANDOVER: Duration = Duration::from_secs(10);
+const HANDOVER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Pause between two attempts to reach the successor of a stopping daemon.
 const RETRY_PAUSE: Duration = Duration::from_millis(2);
 
 /// Idle connections that a client keeps.
-const MOST_IDLE: usize = 4;
+const MAX_IDLE: usize = 4;
 
 /// Events of a daemon that a subscriber may be behind.
 const EVENT_QUEUE: usize = 1024;
@@ -50,7 +50,7 @@ impl Connection {
     /// Connects to a session's daemon, starting it first when none runs.
     ///
     /// # Errors
-    /// `daemon.start-failed`, with what the daemon said.
+    /// `daemon.start-failed`, with the daemon's error.
     pub async fn ensure(paths: &SessionPaths, idle_timeout: Duration) -> Result<Self> {
         if let Some(connection) = Self::open(paths).await {
             return Ok(connection);
@@ -100,7 +100,7 @@ impl Connection {
         let mut header = [0; HEADER];
         self.stream.read_exact(&mut header).await?;
         let (json, file) = wire::lengths(&header);
-        if json > MAX_ANSWER || file > MAX_ANSWER {
+        if json > MAX_RESPONSE || file > MAX_RESPONSE {
             return Err(std::io::Error::new(ErrorKind::InvalidData, "it is too large"));
         }
         let mut body = vec![0; json];
@@ -112,9 +112,9 @@ impl Connection {
         Ok((response, data))
     }
 
-    /// Whether it can be used again: the daemon neither closed it nor sent word that it has to make room.
+    /// True if it can be reused: the daemon neither closed it nor evicted it.
     fn is_reusable(&self) -> bool {
-        // Asked of the system: what the runtime knows may be a moment old.
+        // Asks the kernel: the readiness state of the runtime may be outdated.
         let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
         let peeked = rustix::net::recv(&self.stream, &mut [0_u8; 1], flags);
         matches!(peeked, Err(Errno::AGAIN))
@@ -156,7 +156,7 @@ impl DaemonClient {
         Self { paths, overrides, timeout, idle_timeout, idle, keep_alive: None }
     }
 
-    /// Makes the session the client's own: its daemon stays for as long as the client does, and ends with it.
+    /// Makes the session private to this client: its daemon lives as long as the client.
     pub fn keep_alive(self) -> Self {
         Self { keep_alive: Some(tokio::sync::Mutex::default()), ..self }
     }
@@ -166,11 +166,11 @@ impl DaemonClient {
         &self.paths.session
     }
 
-    /// Connects to the daemon if it runs; the connection is kept for the next command.
+    /// Connects to the daemon if it runs; the connection is pooled for the next command.
     pub async fn is_running(&self) -> bool {
         let connection = Connection::open(&self.paths).await;
         let is_running = connection.is_some();
-        self.give_back(connection);
+        self.release(connection);
         is_running
     }
 
@@ -182,17 +182,18 @@ impl DaemonClient {
         if let Some(mut connection) = Connection::open(&self.paths).await {
             connection.ask(&DaemonRequest::Stop, allowed).await?;
         }
-        if let Some(kept) = &self.keep_alive {
-            *kept.lock().await = None;
+        if let Some(held) = &self.keep_alive {
+            *held.lock().await = None;
         }
         Ok(())
     }
 
-    /// Runs a command. A daemon that is stopping has done nothing: its successor is asked. So it is when a daemon was
-    /// killed and the command only reads.
+    /// Runs a command. Retries on the successor if the daemon is stopping (the command was not run), or if it was killed and
+    /// the command only reads.
     async fn run_command(&self, request: Request) -> Result<Outcome> {
         let spec = request.command.spec();
-        let allowed = request.timeout_ms.map_or(self.timeout, Duration::from_millis) + GRACE;
+        let allowed =
+            request.timeout_ms.map_or(self.timeout, Duration::from_millis) + RESPONSE_GRACE;
         let request = DaemonRequest::Run { request, overrides: self.overrides.clone() };
         let begun = Instant::now();
         let mut may_repeat = spec.is_repeatable();
@@ -200,7 +201,8 @@ impl DaemonClient {
             let mut connection = self.connect().await?;
             match connection.ask(&request, allowed).await {
                 Err(error)
-                    if error.code() == Code::DaemonStopping && begun.elapsed() < HANDOVER =>
+                    if error.code() == Code::DaemonStopping
+                        && begun.elapsed() < HANDOVER_TIMEOUT =>
                 {
                     tokio::time::sleep(RETRY_PAUSE).await;
                 }
@@ -213,47 +215,47 @@ impl DaemonClient {
                         error.code(),
                         Code::DaemonLost | Code::DaemonUnresponsive | Code::DaemonBadFrame
                     ) {
-                        self.give_back(Some(connection));
+                        self.release(Some(connection));
                     }
                     return Err(error);
                 }
                 Ok(response) => {
-                    self.give_back(Some(connection));
+                    self.release(Some(connection));
                     return response.outcome();
                 }
             }
         }
     }
 
-    /// An idle connection, or a new one; the daemon is started when none runs.
+    /// Returns an idle connection or a new one; starts the daemon if none runs.
     async fn connect(&self) -> Result<Connection> {
-        let pooled = self.pooled();
-        let is_new = pooled.is_none();
-        let connection = match pooled {
+        let idle_connection = self.idle_connection();
+        let is_new = idle_connection.is_none();
+        let connection = match idle_connection {
             Some(connection) => connection,
             None => Connection::ensure(&self.paths, self.idle_timeout).await?,
         };
-        if let Some(kept) = &self.keep_alive {
-            let mut kept = kept.lock().await;
-            // A daemon that was started by a cancelled call has nobody to stay for yet.
-            let is_gone = kept.as_ref().is_none_or(|kept| !kept.is_reusable());
+        if let Some(held) = &self.keep_alive {
+            let mut held = held.lock().await;
+            // A daemon started by a cancelled call has no keep-alive connection yet.
+            let is_gone = held.as_ref().is_none_or(|held| !held.is_reusable());
             if is_new && is_gone {
                 let mut connection = Connection::ensure(&self.paths, self.idle_timeout).await?;
                 connection.ask(&DaemonRequest::KeepAlive, self.timeout).await?;
-                *kept = Some(connection);
+                *held = Some(connection);
             }
         }
         Ok(connection)
     }
 
-    fn pooled(&self) -> Option<Connection> {
+    fn idle_connection(&self) -> Option<Connection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         std::iter::from_fn(|| idle.pop()).find(Connection::is_reusable)
     }
 
-    fn give_back(&self, connection: Option<Connection>) {
+    fn release(&self, connection: Option<Connection>) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < MOST_IDLE {
+        if idle.len() < MAX_IDLE {
             idle.extend(connection);
         }
     }
@@ -274,7 +276,7 @@ impl Driver for DaemonClient {
         tokio::spawn(async move {
             let listened = async {
                 let mut connection = Connection::ensure(&paths, idle_timeout).await?;
-                connection.ask(&DaemonRequest::Events, GRACE).await?;
+                connection.ask(&DaemonRequest::Events, RESPONSE_GRACE).await?;
                 loop {
                     let received = connection.receive().await.map_err(|error| broken(&error))?;
                     let DaemonResponse::Event(event) = received.0.done else { return Ok(()) };
@@ -297,27 +299,27 @@ impl Driver for DaemonClient {
 }
 
 /// Starts the daemon and waits until it listens.
-fn start(place: &SessionPaths, idle_timeout: Duration) -> Result<()> {
+fn start(paths: &SessionPaths, idle_timeout: Duration) -> Result<()> {
     let failed = |message: String| {
         Error::new(Code::DaemonStartFailed)
             .message(message)
-            .evidence("log", place.log().display().to_string())
+            .evidence("log", paths.log().display().to_string())
     };
     let program = std::env::current_exe().map_err(|error| failed(error.to_string()))?;
-    let grown = std::fs::metadata(place.log()).is_ok_and(|meta| meta.len() > MAX_LOG);
+    let is_too_large = std::fs::metadata(paths.log()).is_ok_and(|meta| meta.len() > MAX_LOG);
     let log = std::fs::File::options()
         .create(true)
         .write(true)
-        .append(!grown)
-        .truncate(grown)
-        .open(place.log())
+        .append(!is_too_large)
+        .truncate(is_too_large)
+        .open(paths.log())
         .map_err(|error| {
-            failed(format!("the log `{}` cannot be written: {error}", place.log().display()))
+            failed(format!("the log `{}` cannot be written: {error}", paths.log().display()))
         })?;
-    keep_descriptors();
+    close_descriptors_on_exec();
     let mut daemon = Command::new(program)
-        .arg0(format!("agbrowse-daemon-{}", place.session))
-        .args(["daemon", "run", "--session", &place.session])
+        .arg0(format!("agbrowse-daemon-{}", paths.session))
+        .args(["daemon", "run", "--session", &paths.session])
         .arg(format!("--idle-timeout={}ms", idle_timeout.as_millis()))
         .current_dir("/")
         .stdin(Stdio::null())
@@ -325,35 +327,32 @@ fn start(place: &SessionPaths, idle_timeout: Duration) -> Result<()> {
         .stderr(log)
         .spawn()
         .map_err(|error| failed(format!("the daemon cannot be started: {error}")))?;
-    let mut word = String::new();
+    let mut line = String::new();
     let stdout = daemon.stdout.take().ok_or_else(|| failed("the daemon has no output".into()))?;
-    BufReader::new(stdout).read_line(&mut word).map_err(|error| failed(error.to_string()))?;
-    if word.trim_end() == READY {
+    BufReader::new(stdout).read_line(&mut line).map_err(|error| failed(error.to_string()))?;
+    if line.trim_end() == READY {
         return Ok(());
     }
-    match serde_json::from_str::<Error>(&word) {
+    match serde_json::from_str::<Error>(&line) {
         Ok(error) => Err(error),
         Err(_) => Err(failed("the daemon ended before it listened".into())),
     }
 }
 
-/// Keeps to this process what it was handed by its own parent: a daemon that held a shell's lock or the end
-/// of a test runner's pipe would hold them for half an hour.
-#[allow(
-    unsafe_code,
-    reason = "the descriptors are open, as their folder says; only a flag of each is set"
-)]
-fn keep_descriptors() {
+/// Sets close-on-exec on inherited descriptors: a daemon that inherits a shell's lock or a test runner's pipe would hold
+/// it for its whole life.
+#[allow(unsafe_code, reason = "`/dev/fd` lists open descriptors; only a flag of each is set")]
+fn close_descriptors_on_exec() {
     use std::os::fd::BorrowedFd;
     for entry in std::fs::read_dir("/dev/fd").into_iter().flatten() {
         let number = entry.ok().and_then(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
         if let Some(number) = number.filter(|number| *number > 2) {
             let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
-            // The folder's own descriptor is among them and gone by now.
+            // The directory's own descriptor is listed too and closed by now.
             _ = rustix::io::fcntl_setfd(descriptor, rustix::io::FdFlags::CLOEXEC);
         }
     }
 }
 
-/// What the daemon says on its standard output when it listens.
+/// Line that the daemon prints to standard output when it listens.
 pub(super) const READY: &str = "ready";

@@ -33,8 +33,8 @@ struct Slot {
     evict: Arc<Notify>,
 }
 
-/// A client connection. Dropping it frees its slot.
-pub(super) struct Connection {
+/// The slot of a client connection. Dropping it frees the slot.
+pub(super) struct ClientSlot {
     number: u64,
     evict: Arc<Notify>,
     limit: Arc<ConnectionLimit>,
@@ -47,7 +47,7 @@ impl ConnectionLimit {
     }
 
     /// Waits for a free slot or a connection that can be evicted.
-    pub(super) async fn room(&self) {
+    pub(super) async fn wait_for_slot(&self) {
         loop {
             let next = match &*self.state() {
                 state if state.slots.len() < MAX_CONNECTIONS => return,
@@ -65,7 +65,7 @@ impl ConnectionLimit {
     }
 
     /// Adds a connection. At the limit, evicts the one that has been idle longest.
-    pub(super) fn enter(self: &Arc<Self>) -> Connection {
+    pub(super) fn register(self: &Arc<Self>) -> ClientSlot {
         let mut state = self.state();
         if state.slots.len() >= MAX_CONNECTIONS
             && let Some((number, _)) = state.longest_idle()
@@ -78,7 +78,7 @@ impl ConnectionLimit {
         let (number, evict) = (state.next, Arc::new(Notify::new()));
         let slot = Slot { idle_since: Some(Instant::now()), evict: evict.clone() };
         state.slots.insert(number, slot);
-        Connection { number, evict, limit: self.clone() }
+        ClientSlot { number, evict, limit: self.clone() }
     }
 
     fn state(&self) -> MutexGuard<'_, LimitState> {
@@ -94,7 +94,7 @@ impl LimitState {
     }
 }
 
-impl Connection {
+impl ClientSlot {
     /// Starts the idle time.
     pub(super) fn set_idle(&self) {
         self.set_idle_since(Some(Instant::now()));
@@ -118,7 +118,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for ClientSlot {
     fn drop(&mut self) {
         self.limit.state().slots.remove(&self.number);
         self.limit.changed.notify_one();
@@ -131,21 +131,21 @@ mod tests {
 
     /// Returns true if a slot is available at once.
     async fn has_room(limit: &ConnectionLimit) -> bool {
-        tokio::time::timeout(Duration::ZERO, limit.room()).await.is_ok()
+        tokio::time::timeout(Duration::ZERO, limit.wait_for_slot()).await.is_ok()
     }
 
     #[tokio::test(start_paused = true)]
     async fn connection_idle_longest_is_evicted() {
         let limit = Arc::new(ConnectionLimit::default());
-        let mut connections: Vec<Connection> =
-            (0..MAX_CONNECTIONS - 1).map(|_| limit.enter()).collect();
+        let mut connections: Vec<ClientSlot> =
+            (0..MAX_CONNECTIONS - 1).map(|_| limit.register()).collect();
         for connection in &connections {
             connection.set_busy();
         }
-        let idle = limit.enter();
+        let idle = limit.register();
         assert!(!has_room(&limit).await, "its idle time is too short");
-        limit.room().await;
-        let next = limit.enter();
+        limit.wait_for_slot().await;
+        let next = limit.register();
         idle.evicted().await;
         drop(idle);
         next.set_busy();

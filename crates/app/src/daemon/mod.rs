@@ -1,6 +1,6 @@
-//! The daemon: one process per session, which owns its browser and answers on a local socket.
+//! The daemon: one process per session that owns its browser and serves requests on a Unix socket.
 //!
-//! It is started by the first command of a session and stops by itself when it has been idle.
+//! The first command of a session starts it; it exits after an idle timeout.
 
 mod client;
 mod connection_limit;

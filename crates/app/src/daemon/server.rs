@@ -1,7 +1,7 @@
-//! The daemon's side: many clients at once, each answered in its own task, none able to harm another.
+//! The daemon's server: concurrent clients, one task per connection, with limits that isolate them from each other.
 
 use super::client::READY;
-use super::connection_limit::{Connection, ConnectionLimit};
+use super::connection_limit::{ClientSlot, ConnectionLimit};
 use super::wire::{
     self, DaemonRequest, DaemonResponse, DaemonStatus, HEADER, MAX_REQUEST, RequestEnvelope,
     ResponseEnvelope,
@@ -21,44 +21,44 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{Notify, Semaphore, SemaphorePermit, watch};
 
-/// A client that has begun a frame must finish it, and one that is answered must read, within this.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time limit for receiving the rest of a frame and for writing a response.
+const TRANSFER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What all large requests together may take, from their first byte until they are answered; in KiB, and room for two of
-/// the largest. Small ones are not counted: they always pass, and 256 of them are little.
-const ROOM_KIB: usize = 64 << 10;
-const SMALL: usize = 64 << 10;
+/// Memory of all large requests together, from their first byte until their response, in KiB: two of the maximum size.
+/// Small requests are not counted: they always pass, and 256 of them take little.
+const REQUEST_MEMORY_KIB: usize = 64 << 10;
+const SMALL_REQUEST: usize = 64 << 10;
 
-/// How long a large request waits for room. Its client gives up on writing after that, too.
-const ROOM_WAIT: Duration = Duration::from_secs(15);
+/// Time that a large request waits for memory. Its client gives up writing after that, too.
+const MEMORY_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How long a new daemon waits for the one before it to be gone.
-const HANDOVER: Duration = Duration::from_secs(8);
+/// Time that a new daemon waits for its predecessor to exit.
+const HANDOVER_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// How long a daemon that ends waits for commands that were under way to say how they ended.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
+/// Time that a stopping daemon gives running commands to respond.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Runs the daemon of a session until it is stopped or idle.
 ///
 /// # Errors
-/// When it cannot listen; the starter is told too.
-pub async fn serve(place: SessionPaths, idle_timeout: Duration) -> Result<()> {
-    // The terminal's signals are not for us.
+/// When it cannot listen; the error is also printed for the starting client.
+pub async fn serve(paths: SessionPaths, idle_timeout: Duration) -> Result<()> {
+    // Detach from the terminal's signals.
     _ = rustix::process::setsid();
-    let (listener, _lock) = match listen(&place).await {
+    let (listener, _lock) = match listen(&paths).await {
         Ok(Some(listening)) => listening,
-        Ok(None) => return say(READY),
+        Ok(None) => return print_line(READY),
         Err(error) => {
-            say(&serde_json::to_string(&error).unwrap_or_default())?;
+            print_line(&serde_json::to_string(&error).unwrap_or_default())?;
             return Err(error);
         }
     };
-    let daemon = Arc::new(Daemon::new(place, idle_timeout));
+    let daemon = Arc::new(Daemon::new(paths, idle_timeout));
     daemon.save_state();
-    daemon.place.remove_old_logs();
-    say(READY)?;
+    daemon.paths.remove_old_logs();
+    print_line(READY)?;
     tracing::info!(
-        session = daemon.place.session,
+        session = daemon.paths.session,
         pid = std::process::id(),
         version = VERSION,
         "listening"
@@ -67,40 +67,40 @@ pub async fn serve(place: SessionPaths, idle_timeout: Duration) -> Result<()> {
     tokio::spawn(idle_memory::keep());
     let ended = daemon.accept_until_stopped(&listener).await;
     daemon.is_stopping.store(true, Ordering::Release);
-    // From here on nobody new can connect; who did get in is told to try again.
-    _ = std::fs::remove_file(daemon.place.socket());
-    refuse_the_rest(&listener).await;
+    // No new connections from here on; those already in the backlog are told to retry.
+    _ = std::fs::remove_file(daemon.paths.socket());
+    refuse_late_connections(&listener).await;
     daemon.shut_down(ended).await;
     tracing::info!("stopped");
     Ok(())
 }
 
 struct Daemon {
-    place: SessionPaths,
+    paths: SessionPaths,
     browser: Browser,
     idle_timeout: Duration,
     since: Instant,
     commands: AtomicU64,
     running: AtomicU64,
-    guests: Arc<ConnectionLimit>,
-    /// For large requests.
-    room: Semaphore,
-    /// Lines that the daemon stays for.
-    holders: AtomicU64,
-    /// The session is somebody's own: nothing of it is of use to anybody else.
+    connections: Arc<ConnectionLimit>,
+    /// Memory for large requests.
+    request_memory: Semaphore,
+    /// Number of open keep-alive connections.
+    keep_alive_count: AtomicU64,
+    /// The session is private to a client: its files are removed at the end.
     is_private: AtomicBool,
     last_use: Mutex<Instant>,
-    /// What the state file says.
-    told: Mutex<Option<DaemonState>>,
+    /// Content of the state file.
+    saved_state: Mutex<Option<DaemonState>>,
     is_stopping: AtomicBool,
     stop: watch::Sender<bool>,
-    used: Notify,
+    activity: Notify,
 }
 
 impl Daemon {
-    fn new(place: SessionPaths, idle_timeout: Duration) -> Self {
+    fn new(paths: SessionPaths, idle_timeout: Duration) -> Self {
         let browser = Browser::new(browser::launch::Options::default());
-        let left = DaemonState::read(&place);
+        let left = DaemonState::read(&paths);
         if let Some(left) = &left {
             browser.number_tabs_after(left.last_tab);
             left.left.clone().into_iter().for_each(|left| browser.adopt_orphan_tabs(left));
@@ -110,43 +110,43 @@ impl Daemon {
             browser.mark_lost(reason);
         }
         Self {
-            place,
+            paths,
             browser,
             idle_timeout,
             since: Instant::now(),
             commands: AtomicU64::new(0),
             running: AtomicU64::new(0),
-            guests: Arc::default(),
-            room: Semaphore::new(ROOM_KIB),
-            holders: AtomicU64::new(0),
+            connections: Arc::default(),
+            request_memory: Semaphore::new(REQUEST_MEMORY_KIB),
+            keep_alive_count: AtomicU64::new(0),
             is_private: AtomicBool::new(false),
             last_use: Mutex::new(Instant::now()),
-            told: Mutex::new(None),
+            saved_state: Mutex::new(None),
             is_stopping: AtomicBool::new(false),
             stop: watch::Sender::new(false),
-            used: Notify::new(),
+            activity: Notify::new(),
         }
     }
 
-    /// Serves clients until a client, the clock or the system ends it.
+    /// Accepts connections until a stop request, the idle timeout or a signal.
     async fn accept_until_stopped(self: &Arc<Self>, listener: &UnixListener) -> Option<ExitReason> {
         let mut stop = self.stop.subscribe();
         let mut terminate = signals();
         loop {
             let next = async {
-                self.guests.room().await;
+                self.connections.wait_for_slot().await;
                 listener.accept().await
             };
             tokio::select! {
                 client = next => match client {
                     Ok((stream, _)) => {
-                        let (daemon, guest) = (self.clone(), self.guests.enter());
+                        let (daemon, slot) = (self.clone(), self.connections.register());
                         tokio::spawn(async move {
-                            daemon.serve_connection(stream, guest).await;
+                            daemon.serve_connection(stream, slot).await;
                             daemon.touch();
                         });
                     }
-                    // Out of descriptors: those in use will be given back.
+                    // Out of descriptors: retry after a pause.
                     Err(error) => {
                         tracing::warn!(%error, "a client could not be accepted");
                         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -159,12 +159,12 @@ impl Daemon {
         }
     }
 
-    /// Serves one client, request after request.
-    async fn serve_connection(self: &Arc<Self>, stream: UnixStream, guest: Connection) {
-        let mut holds = false;
-        self.serve_requests(stream, &guest, &mut holds).await;
-        if holds && self.holders.fetch_sub(1, Ordering::AcqRel) == 1 {
-            tracing::info!("nobody is left to stay for");
+    /// Serves one connection; the close of the last keep-alive connection stops the daemon.
+    async fn serve_connection(self: &Arc<Self>, stream: UnixStream, slot: ClientSlot) {
+        let mut keeps_alive = false;
+        self.serve_requests(stream, &slot, &mut keeps_alive).await;
+        if keeps_alive && self.keep_alive_count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            tracing::info!("last keep-alive connection closed");
             self.is_stopping.store(true, Ordering::Release);
             self.stop.send_replace(true);
         }
@@ -173,43 +173,44 @@ impl Daemon {
     async fn serve_requests(
         self: &Arc<Self>,
         mut stream: UnixStream,
-        guest: &Connection,
-        holds: &mut bool,
+        slot: &ClientSlot,
+        keeps_alive: &mut bool,
     ) {
         loop {
-            let (call, _room) = match read_call(&mut stream, guest, &self.room).await {
+            let (call, _memory) = match read_request(&mut stream, slot, &self.request_memory).await
+            {
                 Ok(Some(call)) => call,
                 Ok(None) => return,
                 Err(error) => {
                     tracing::debug!(code = %error.code(), "bad request");
-                    _ = write_answer(&mut stream, DaemonResponse::Error(error)).await;
+                    _ = write_response(&mut stream, DaemonResponse::Error(error)).await;
                     return;
                 }
             };
             self.touch();
             self.running.fetch_add(1, Ordering::Relaxed);
-            let done = unless_gone(&mut stream, self.answer(call)).await;
+            let done = unless_disconnected(&mut stream, self.handle_request(call)).await;
             self.running.fetch_sub(1, Ordering::Relaxed);
             self.commands.fetch_add(1, Ordering::Relaxed);
             self.touch();
             let Some(done) = done else {
-                // It may have started a browser all the same.
+                // The cancelled command may have started a browser.
                 self.save_state();
                 tracing::debug!("client gone, command dropped");
                 return;
             };
-            if matches!(done, DaemonResponse::KeepAlive) && !std::mem::replace(holds, true) {
-                self.holders.fetch_add(1, Ordering::AcqRel);
+            if matches!(done, DaemonResponse::KeepAlive) && !std::mem::replace(keeps_alive, true) {
+                self.keep_alive_count.fetch_add(1, Ordering::AcqRel);
                 self.is_private.store(true, Ordering::Release);
             }
             let is_last = matches!(done, DaemonResponse::Stopping) || closed_browser(&done);
             if is_last {
-                // Before it is told: what comes after the answer must not be done by this daemon.
+                // Set before the response: a request that follows it must not run in this daemon.
                 self.is_stopping.store(true, Ordering::Release);
             }
             let events =
                 matches!(done, DaemonResponse::Events).then(|| Driver::events(&self.browser));
-            let written = write_answer(&mut stream, done).await;
+            let written = write_response(&mut stream, done).await;
             if let Some(events) = events {
                 return send_events(stream, events).await;
             }
@@ -219,14 +220,14 @@ impl Daemon {
             if written.is_err() {
                 return;
             }
-            // Whom the daemon stays for has nothing else to say.
-            if !*holds {
-                guest.set_idle();
+            // A keep-alive connection is never evicted.
+            if !*keeps_alive {
+                slot.set_idle();
             }
         }
     }
 
-    async fn answer(&self, call: RequestEnvelope) -> DaemonResponse {
+    async fn handle_request(&self, call: RequestEnvelope) -> DaemonResponse {
         if self.is_stopping.load(Ordering::Acquire) {
             return DaemonResponse::Error(Error::new(Code::DaemonStopping));
         }
@@ -245,8 +246,7 @@ impl Daemon {
             Ok(action) => action,
             Err(error) => {
                 return DaemonResponse::Error(
-                    Error::new(Code::CommandInvalid)
-                        .message(format!("the request is not understood: {error}")),
+                    Error::new(Code::CommandInvalid).message(format!("invalid request: {error}")),
                 );
             }
         };
@@ -254,7 +254,7 @@ impl Daemon {
         match action {
             DaemonRequest::Run { request, overrides } => {
                 let done = self.browser.run_with(request, &overrides);
-                let outcome = self.remembering_tabs(done).await;
+                let outcome = self.run_saving_tabs(done).await;
                 self.save_state();
                 outcome.map_or_else(DaemonResponse::Error, DaemonResponse::Outcome)
             }
@@ -267,13 +267,13 @@ impl Daemon {
 
     fn status(&self) -> DaemonStatus {
         DaemonStatus {
-            session: self.place.session.clone(),
+            session: self.paths.session.clone(),
             pid: std::process::id(),
             version: VERSION.into(),
             uptime_s: self.since.elapsed().as_secs(),
             commands: self.commands.load(Ordering::Relaxed),
             running: self.running.load(Ordering::Relaxed).saturating_sub(1),
-            clients: self.guests.count() as u64,
+            clients: self.connections.count() as u64,
             rss_kb: rss_kb(),
             browser: self.browser.is_running(),
             tabs: self.browser.tab_count(),
@@ -281,22 +281,22 @@ impl Daemon {
         }
     }
 
-    /// Leaves word for a successor, should this daemon be killed.
+    /// Writes the state file if the state changed: a successor reads it if this daemon is killed.
     fn save_state(&self) {
         let state = self.state(None);
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.as_ref() == Some(&state) {
+        let mut saved_state = self.saved_state.lock().unwrap_or_else(PoisonError::into_inner);
+        if saved_state.as_ref() == Some(&state) {
             return;
         }
-        match state.write(&self.place) {
-            Ok(()) => *told = Some(state),
+        match state.write(&self.paths) {
+            Ok(()) => *saved_state = Some(state),
             Err(error) => tracing::warn!(%error, "state not written"),
         }
     }
 
-    /// Does a command. A tab that it makes in somebody else's browser is written down before the command ends: it would
-    /// outlive a daemon that is killed meanwhile, and nobody would know whose it is.
-    async fn remembering_tabs<T>(&self, work: impl Future<Output = T>) -> T {
+    /// Runs a command, saving the state whenever a tab is created: in a browser that the daemon does not own, the tab would
+    /// outlive a killed daemon without an owner.
+    async fn run_saving_tabs<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         loop {
             tokio::select! {
@@ -322,48 +322,48 @@ impl Daemon {
     async fn shut_down(&self, ended: Option<ExitReason>) {
         let state = DaemonState { left: None, ..self.state(ended) };
         self.browser.close().await;
-        self.last_answers().await;
-        let word = match ended.and(state.loss()) {
-            Some(_) => state.write(&self.place),
-            None => std::fs::remove_file(self.place.state()),
+        self.drain_commands().await;
+        let written = match ended.and(state.loss()) {
+            Some(_) => state.write(&self.paths),
+            None => std::fs::remove_file(self.paths.state()),
         };
-        if let Err(error) = word {
-            tracing::warn!(%error, "state not left");
+        if let Err(error) = written {
+            tracing::warn!(%error, "state file not updated");
         }
         if self.is_private.load(Ordering::Acquire) {
-            for path in [self.place.state(), self.place.log()] {
+            for path in [self.paths.state(), self.paths.log()] {
                 _ = std::fs::remove_file(path);
             }
         }
-        // Last, and while it is held: who waits for it takes a new one.
-        _ = std::fs::remove_file(self.place.lock());
+        // Removed last, while the lock is held: a waiting successor creates a new one.
+        _ = std::fs::remove_file(self.paths.lock());
     }
 
-    /// Lets commands that the end of the browser cut off say so, for a moment.
-    async fn last_answers(&self) {
+    /// Waits for the responses of commands that the browser's end interrupted.
+    async fn drain_commands(&self) {
         let answered = async {
             while self.running.load(Ordering::Relaxed) > 0 {
-                self.used.notified().await;
+                self.activity.notified().await;
             }
         };
-        _ = tokio::time::timeout(LAST_ANSWERS, answered).await;
+        _ = tokio::time::timeout(DRAIN_TIMEOUT, answered).await;
     }
 
     fn touch(&self) {
         *self.last_use.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        self.used.notify_waiters();
+        self.activity.notify_waiters();
         idle_memory::used();
     }
 
-    /// Waits until nothing has happened for long enough.
+    /// Waits for the idle timeout.
     async fn idle(&self) {
         loop {
             let quiet = self.last_use.lock().unwrap_or_else(PoisonError::into_inner).elapsed();
             let left = self.idle_timeout.saturating_sub(quiet);
             let is_needed = self.running.load(Ordering::Relaxed) > 0
-                || self.holders.load(Ordering::Acquire) > 0;
+                || self.keep_alive_count.load(Ordering::Acquire) > 0;
             if is_needed {
-                self.used.notified().await;
+                self.activity.notified().await;
             } else if left.is_zero() {
                 return;
             } else {
@@ -373,66 +373,64 @@ impl Daemon {
     }
 }
 
-/// Takes the session's lock and its socket; `None` when another daemon has them and answers.
-async fn listen(place: &SessionPaths) -> Result<Option<(UnixListener, File)>> {
+/// Takes the session's lock and binds its socket; `None` when another daemon has them and accepts connections.
+async fn listen(paths: &SessionPaths) -> Result<Option<(UnixListener, File)>> {
     let failed = |what: &str, error: std::io::Error| {
         Error::new(Code::DaemonStartFailed).message(format!("{what}: {error}"))
     };
     let began = Instant::now();
-    // The one before may be on its way out: it has no socket any more but still closes its browser.
+    // The predecessor may be shutting down: its socket is removed while its browser still closes.
     let lock = loop {
-        let seized = place.seize().map_err(|error| failed("the lock cannot be taken", error))?;
+        let seized = paths.seize().map_err(|error| failed("the lock cannot be taken", error))?;
         if let Some(lock) = seized {
             break lock;
         }
-        if super::Connection::open(place).await.is_some() {
+        if super::Connection::open(paths).await.is_some() {
             return Ok(None);
         }
-        if began.elapsed() > HANDOVER {
-            let holder = DaemonState::read(place).map_or(0, |state| state.pid);
+        if began.elapsed() > HANDOVER_TIMEOUT {
+            let holder = DaemonState::read(paths).map_or(0, |state| state.pid);
             return Err(Error::new(Code::DaemonStartFailed)
                 .message(format!(
-                    "another daemon of session `{}` neither answers nor ends",
-                    place.session
+                    "another daemon of session `{}` neither responds nor exits",
+                    paths.session
                 ))
                 .evidence("pid", holder));
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     };
-    _ = std::fs::remove_file(place.socket());
-    let listener = UnixListener::bind(place.socket())
-        .map_err(|error| failed("the socket cannot be made", error))?;
+    _ = std::fs::remove_file(paths.socket());
+    let listener = UnixListener::bind(paths.socket())
+        .map_err(|error| failed("the socket cannot be created", error))?;
     Ok(Some((listener, lock)))
 }
 
-/// Tells those who connected too late that nothing was done for them.
-async fn refuse_the_rest(listener: &UnixListener) {
+/// Responds `daemon.stopping` to connections left in the backlog.
+async fn refuse_late_connections(listener: &UnixListener) {
     let moment = Duration::from_millis(1);
     while let Ok(Ok((mut stream, _))) = tokio::time::timeout(moment, listener.accept()).await {
-        _ = write_answer(&mut stream, DaemonResponse::Error(Error::new(Code::DaemonStopping)))
+        _ = write_response(&mut stream, DaemonResponse::Error(Error::new(Code::DaemonStopping)))
             .await;
     }
 }
 
-/// Reads one request; `None` when the client has gone, or was silent and has to make room. A large one comes with the
-/// room that it takes.
-async fn read_call<'r>(
+/// Reads one request; `None` when the client disconnected. A large one comes with its memory permit.
+async fn read_request<'r>(
     stream: &mut UnixStream,
-    guest: &Connection,
-    room: &'r Semaphore,
+    slot: &ClientSlot,
+    request_memory: &'r Semaphore,
 ) -> Result<Option<(RequestEnvelope, Option<SemaphorePermit<'r>>)>> {
     let bad = |message: String| Error::new(Code::DaemonBadFrame).message(message);
     let broken = |error: std::io::Error| bad(format!("the request broke off: {error}"));
-    let late = |_| bad("the request did not come to its end".into());
-    // A usual request comes in one piece. Between requests a client may take its time; once it has begun, it
-    // has to go on.
+    let late = |_| bad("the request was not completed in time".into());
+    // Most requests arrive in one read. No time limit between requests, only within one.
     let mut first = [0; 2048];
     let read = tokio::select! {
         biased;
         read = stream.read(&mut first) => read,
-        () = guest.evicted() => {
+        () = slot.evicted() => {
             tracing::debug!("idle connection evicted");
-            // Its next request has not been read: the client asks again on another connection.
+            // No request was read: the client retries on another connection.
             return Err(Error::new(Code::DaemonStopping));
         }
     };
@@ -440,8 +438,8 @@ async fn read_call<'r>(
         Ok(0) | Err(_) => return Ok(None),
         Ok(got) => got,
     };
-    // It is heard from its first byte on, and what it has begun has an end of its own.
-    guest.set_busy();
+    // No eviction after the first byte: the request has its own time limit.
+    slot.set_busy();
     let header = async {
         while got < HEADER {
             match stream.read(&mut first[got..HEADER]).await? {
@@ -451,7 +449,7 @@ async fn read_call<'r>(
         }
         Ok(())
     };
-    tokio::time::timeout(PATIENCE, header).await.map_err(late)?.map_err(broken)?;
+    tokio::time::timeout(TRANSFER_TIMEOUT, header).await.map_err(late)?.map_err(broken)?;
     let (header, begun) = first[..got].split_at(HEADER);
     let (json, file) = wire::lengths(header);
     if json > MAX_REQUEST || file > 0 {
@@ -460,12 +458,12 @@ async fn read_call<'r>(
             .message(format!("a request of {length} bytes where at most {MAX_REQUEST} of JSON and no file are read"))
             .evidence("bytes", length));
     }
-    let room = take_room(json, room).await?;
+    let memory = reserve_memory(json, request_memory).await?;
     let rest = async {
-        // Grows as bytes come, so that a promise of many costs no memory.
+        // Grows as bytes arrive: an announced length alone takes no memory.
         let mut body = begun.to_vec();
         let missing = json.checked_sub(body.len()).ok_or_else(|| {
-            std::io::Error::new(ErrorKind::InvalidData, "more came than was announced")
+            std::io::Error::new(ErrorKind::InvalidData, "more bytes than announced")
         })?;
         let read = (&mut *stream).take(missing as u64).read_to_end(&mut body).await?;
         if read < missing {
@@ -473,43 +471,46 @@ async fn read_call<'r>(
         }
         Ok(body)
     };
-    let body = tokio::time::timeout(PATIENCE, rest).await.map_err(late)?.map_err(broken)?;
+    let body = tokio::time::timeout(TRANSFER_TIMEOUT, rest).await.map_err(late)?.map_err(broken)?;
     let call =
-        serde_json::from_slice(&body).map_err(|error| bad(format!("no request: {error}")))?;
-    Ok(Some((call, room)))
+        serde_json::from_slice(&body).map_err(|error| bad(format!("not a request: {error}")))?;
+    Ok(Some((call, memory)))
 }
 
-/// Room for a request of so many bytes; none is needed for a small one. Taken whole before anything is read: two that
-/// each waited for the other's half would both fail.
-async fn take_room(bytes: usize, room: &Semaphore) -> Result<Option<SemaphorePermit<'_>>> {
-    if bytes <= SMALL {
+/// Reserves memory for a request of this size; none for a small one. Reserved as a whole before reading: two requests that
+/// each held half would deadlock.
+async fn reserve_memory(
+    bytes: usize,
+    request_memory: &Semaphore,
+) -> Result<Option<SemaphorePermit<'_>>> {
+    if bytes <= SMALL_REQUEST {
         return Ok(None);
     }
     let kib = u32::try_from(bytes.div_ceil(1024)).unwrap_or(u32::MAX);
-    match tokio::time::timeout(ROOM_WAIT, room.acquire_many(kib)).await {
+    match tokio::time::timeout(MEMORY_TIMEOUT, request_memory.acquire_many(kib)).await {
         Ok(taken) => Ok(taken.ok()),
         Err(_) => Err(Error::new(Code::DaemonBusy).evidence("bytes", bytes)),
     }
 }
 
-/// Sends events until the client is gone.
+/// Sends events until the client disconnects.
 async fn send_events(mut stream: UnixStream, mut events: EventStream) {
     let mut byte = [0];
     loop {
         tokio::select! {
             event = events.next() => {
                 let Some(event) = event else { return };
-                if write_answer(&mut stream, DaemonResponse::Event(event)).await.is_err() {
+                if write_response(&mut stream, DaemonResponse::Event(event)).await.is_err() {
                     return;
                 }
             }
-            // A client that listens says nothing more.
+            // A subscriber sends nothing: any read result is the end.
             _ = stream.read(&mut byte) => return,
         }
     }
 }
 
-async fn write_answer(stream: &mut UnixStream, mut done: DaemonResponse) -> std::io::Result<()> {
+async fn write_response(stream: &mut UnixStream, mut done: DaemonResponse) -> std::io::Result<()> {
     let file = match &mut done {
         DaemonResponse::Outcome(outcome) => outcome.reply.take_file().unwrap_or_default(),
         _ => Vec::new(),
@@ -519,24 +520,27 @@ async fn write_answer(stream: &mut UnixStream, mut done: DaemonResponse) -> std:
         stream.write_all(&head).await?;
         stream.write_all(&file).await
     };
-    tokio::time::timeout(PATIENCE, write)
+    tokio::time::timeout(TRANSFER_TIMEOUT, write)
         .await
         .map_err(|_| std::io::Error::from(ErrorKind::TimedOut))?
 }
 
-/// Does some work unless the client goes away meanwhile; then the work is dropped, which cancels it.
-async fn unless_gone<T>(stream: &mut UnixStream, work: impl Future<Output = T>) -> Option<T> {
+/// Runs a future until the client disconnects, which drops and thereby cancels it.
+async fn unless_disconnected<T>(
+    stream: &mut UnixStream,
+    work: impl Future<Output = T>,
+) -> Option<T> {
     let mut work = pin!(work);
     let mut byte = [0];
     tokio::select! {
         biased;
         done = &mut work => Some(done),
-        // A client waits for its answer: whatever comes now is the end, or not our protocol.
+        // A client sends nothing before its response: any read result is the end or a protocol violation.
         _ = stream.read(&mut byte) => None,
     }
 }
 
-/// Whether the whole browser was closed, after which the daemon has nothing left to do.
+/// True if the command closed the whole browser, after which the daemon stops.
 fn closed_browser(done: &DaemonResponse) -> bool {
     matches!(done, DaemonResponse::Outcome(outcome) if matches!(&outcome.reply, Reply::Close(closed) if closed.context.is_none()))
 }
@@ -555,11 +559,10 @@ fn signals() -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> {
     })
 }
 
-fn say(word: &str) -> Result<()> {
+fn print_line(line: &str) -> Result<()> {
     let mut out = std::io::stdout();
-    writeln!(out, "{word}").and_then(|()| out.flush()).map_err(|error| {
-        Error::new(Code::DaemonStartFailed)
-            .message(format!("nobody waits for this daemon: {error}"))
+    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|error| {
+        Error::new(Code::DaemonStartFailed).message(format!("the starting client is gone: {error}"))
     })
 }
 

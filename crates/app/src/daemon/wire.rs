@@ -1,4 +1,4 @@
-//! What goes over the socket: a frame is two lengths, a JSON text, and a file's bytes beside it.
+//! Wire format of the daemon socket: a frame is two lengths, a JSON text, and the bytes of a file.
 
 use crate::VERSION;
 use browser::launch::LaunchOverrides;
@@ -6,68 +6,68 @@ use browser::{BrowserEvent, Code, Error, InClear, Outcome, Request, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-/// The largest request that the daemon reads.
+/// Maximum size of a request.
 pub const MAX_REQUEST: usize = 32 << 20;
 
-/// The largest answer that a client reads.
-pub(super) const MAX_ANSWER: usize = 1 << 30;
+/// Maximum size of a response.
+pub(super) const MAX_RESPONSE: usize = 1 << 30;
 
-/// The bytes before a frame: length of the JSON, length of the file, both little-endian.
+/// Size of the frame header: length of the JSON, length of the file, both little-endian.
 pub(super) const HEADER: usize = 8;
 
-/// A request to the daemon. The version goes first, so that a daemon of another version can say so.
+/// A request to the daemon. The version comes first, so that a daemon of another version can report the mismatch.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RequestEnvelope {
     /// The client's version.
     pub version: String,
-    /// What it wants, read only when the versions agree.
+    /// The [`DaemonRequest`], parsed only if the versions match.
     pub action: Box<RawValue>,
 }
 
-/// What a client may want.
+/// Request types.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "kebab-case")]
 #[allow(clippy::large_enum_variant, reason = "lives for the length of one request")]
 pub enum DaemonRequest {
     /// Run a command.
     Run {
-        /// The command and where it goes.
+        /// The command, its tab and its context.
         request: Request,
-        /// What is asked of the browser.
+        /// Launch options that the client sets.
         #[serde(default)]
         overrides: LaunchOverrides,
     },
-    /// Stay for as long as this connection is open, and stop when the last such one is closed.
+    /// Keep the daemon alive while this connection is open; it stops when the last such connection closes.
     KeepAlive,
-    /// Send the events of the browser from here on, one response each.
+    /// Subscribe to browser events, one response each.
     Events,
-    /// Tell about the daemon.
+    /// Get the daemon's status.
     Status,
     /// Stop the daemon and its browser.
     Stop,
 }
 
-/// The daemon's answer.
+/// A response of the daemon.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResponseEnvelope {
     /// The daemon's version.
     pub version: String,
-    /// What came of it.
+    /// The response.
     pub done: DaemonResponse,
 }
 
-/// What came of a request.
+/// Response types.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(clippy::large_enum_variant, reason = "lives for the length of one request")]
 pub enum DaemonResponse {
-    /// A command was run.
+    /// Outcome of a command.
     Outcome(Outcome),
-    /// About the daemon.
+    /// The daemon's status.
     Status(DaemonStatus),
-    /// The daemon stays for as long as the connection is open.
+    /// The daemon stays alive while the connection is open.
     KeepAlive,
     /// Events follow.
     Events,
@@ -75,12 +75,12 @@ pub enum DaemonResponse {
     Event(BrowserEvent),
     /// The daemon stops.
     Stopping,
-    /// It failed.
+    /// The request failed.
     Error(Error),
 }
 
 impl DaemonResponse {
-    /// The same with the file that came beside it, unless it failed.
+    /// Attaches the file of the frame; returns an error response as `Err`.
     pub(super) fn with_file(self, file: Vec<u8>) -> Result<Self> {
         match self {
             Self::Error(error) => Err(error),
@@ -94,31 +94,31 @@ impl DaemonResponse {
         }
     }
 
-    /// The outcome of a command.
+    /// Returns the outcome of a command.
     ///
     /// # Errors
-    /// `daemon.bad-frame` when the daemon responded with something else.
+    /// `daemon.bad-frame` for another response type.
     pub fn outcome(self) -> Result<Outcome> {
         match self {
             Self::Outcome(outcome) => Ok(outcome),
             _ => {
-                Err(Error::new(Code::DaemonBadFrame).message("the daemon answered something else"))
+                Err(Error::new(Code::DaemonBadFrame).message("unexpected response from the daemon"))
             }
         }
     }
 }
 
-/// About a daemon.
+/// Status of a daemon.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DaemonStatus {
-    /// Its session.
+    /// Session name.
     pub session: String,
-    /// Its process.
+    /// Process id.
     pub pid: u32,
-    /// Its version.
+    /// Version.
     pub version: String,
-    /// For how long it has been running, in seconds.
+    /// Uptime in seconds.
     pub uptime_s: u64,
     /// Commands answered.
     pub commands: u64,
@@ -126,21 +126,21 @@ pub struct DaemonStatus {
     pub running: u64,
     /// Clients connected.
     pub clients: u64,
-    /// Its memory, in kilobytes, where the system tells.
+    /// Resident memory in kilobytes, where the system reports it.
     pub rss_kb: Option<u64>,
-    /// Whether it has a browser.
+    /// True if its browser is running.
     pub browser: bool,
     /// Open tabs.
     pub tabs: usize,
-    /// It stops after so long without a command, in seconds.
+    /// Idle timeout in seconds.
     pub idle_timeout_s: u64,
 }
 
 impl RequestEnvelope {
-    /// A request of this version. The one place where secrets go over the socket in clear.
+    /// Creates a request of this version. The only place that sends secrets over the socket in clear.
     ///
     /// # Errors
-    /// When the request cannot be written down.
+    /// When the request cannot be serialized.
     pub fn new(action: &DaemonRequest) -> Result<Self> {
         let action = serde_json::value::to_raw_value(&InClear(action)).map_err(|error| {
             Error::new(Code::CommandInvalid).message(format!("the request cannot be sent: {error}"))
@@ -155,7 +155,7 @@ impl ResponseEnvelope {
     }
 }
 
-/// A frame's bytes up to its file.
+/// Serializes a frame without the bytes of its file.
 pub(super) fn frame(body: &impl Serialize, file: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut bytes = vec![0; HEADER];
     serde_json::to_writer(&mut bytes, body)?;
@@ -167,7 +167,7 @@ pub(super) fn frame(body: &impl Serialize, file: &[u8]) -> std::io::Result<Vec<u
     Ok(bytes)
 }
 
-/// The two lengths of a header.
+/// Parses the two lengths of a header.
 pub(super) fn lengths(header: &[u8]) -> (usize, usize) {
     let number = |at: usize| {
         let bytes =

@@ -17,7 +17,7 @@ pub(crate) struct Gate {
     token: String,
     /// Host names of the server.
     hosts: Vec<String>,
-    /// It listens on all addresses of this machine, and any of them may be its host name.
+    /// The server listens on all addresses, so any IP address is accepted as host name.
     is_everywhere: bool,
     /// Origins that may call it.
     origins: Vec<String>,
@@ -51,12 +51,12 @@ impl Gate {
         let is_ours = self.hosts.iter().any(|known| known.eq_ignore_ascii_case(host))
             || self.is_everywhere && is_address();
         if !is_ours {
-            return Some((StatusCode::FORBIDDEN, "this is not a name of this server"));
+            return Some((StatusCode::FORBIDDEN, "unknown host name"));
         }
         if let Some(origin) = headers.get(ORIGIN) {
             let origin = origin.to_str().unwrap_or_default();
             if !self.origins.iter().any(|known| known == origin) && !is_local(origin) {
-                return Some((StatusCode::FORBIDDEN, "pages of this origin may not call"));
+                return Some((StatusCode::FORBIDDEN, "origin not allowed"));
             }
         }
         None
@@ -68,7 +68,7 @@ impl Gate {
         match credentials.and_then(|value| value.split_once(' ')) {
             Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
                 let is_right = is_equal(token.trim().as_bytes(), self.token.as_bytes());
-                (!is_right).then_some((StatusCode::FORBIDDEN, "this is not the token"))
+                (!is_right).then_some((StatusCode::FORBIDDEN, "wrong token"))
             }
             _ => {
                 Some((StatusCode::UNAUTHORIZED, "the token is missing: `Authorization: Bearer …`"))
@@ -84,7 +84,7 @@ fn without_port(host: &str) -> &str {
     }
 }
 
-/// Whether an origin is on this machine.
+/// True for origins on this machine.
 fn is_local(origin: &str) -> bool {
     let Some((scheme, host)) = origin.split_once("://") else { return false };
     matches!(scheme, "http" | "https")

@@ -1,4 +1,4 @@
-//! The HTTP server: each door brings a router, this brings the gate, the limits and the end.
+//! The HTTP server: runs a router behind the gate, with limits and graceful shutdown.
 
 mod gate;
 mod serve;

@@ -38,7 +38,7 @@ pub(crate) struct HttpServer {
     listener: TcpListener,
     address: SocketAddr,
     gate: Gate,
-    /// A token that was generated, to be shown to the user.
+    /// The generated token, to be printed.
     generated: Option<String>,
 }
 
@@ -53,7 +53,7 @@ impl HttpServer {
         let at = options.at;
         let port = at.parse::<u16>().map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         let mut address = port.or_else(|_| at.parse()).map_err(|_| {
-            wrong(format!("`{at}` is no port: expected such as `8931` or `127.0.0.1:8931`"))
+            wrong(format!("`{at}` is not a port: expected for example `8931` or `127.0.0.1:8931`"))
         })?;
         let variable = options.token_variable;
         let token = std::env::var(variable).ok().filter(|token| !token.is_empty());
@@ -64,7 +64,7 @@ impl HttpServer {
             Some(bind) => address.set_ip(bind),
             None if !address.ip().is_loopback() => {
                 return Err(wrong(format!(
-                    "`{at}` can be reached by other machines: say so with `--bind {}`",
+                    "`{at}` can be reached by other machines: use `--bind {}`",
                     address.ip()
                 )));
             }
@@ -82,7 +82,7 @@ impl HttpServer {
         Ok(Self { listener, address, gate, generated })
     }
 
-    /// Says where it serves, and the token if it was generated.
+    /// Prints the URL, and the token if it was generated.
     pub(crate) fn announce(&self, what: &str, path: &str, session: &str) {
         output::say(&format!(
             "serving {what} at http://{}{path} (session {session})",
@@ -93,7 +93,7 @@ impl HttpServer {
         }
     }
 
-    /// Serves a router behind the gate until the process is told to stop; calls `stopping` then.
+    /// Serves a router behind the gate until a termination signal; calls `stopping` then.
     ///
     /// # Errors
     /// When the listener fails.
@@ -114,7 +114,7 @@ impl HttpServer {
         };
         tokio::select! {
             ended = ended.into_future() => ended.map_err(broken),
-            // A client that has sent half a request is not waited for.
+            // Incomplete requests are not waited for.
             () = async { signals::termination().await; tokio::time::sleep(GOODBYE).await } => Ok(()),
         }
     }

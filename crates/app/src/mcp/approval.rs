@@ -1,6 +1,6 @@
-//! A question to a person. It is put in the way that the client's revision of the protocol knows: as a request of ours
-//! while the call waits, or as an answer that asks, after which the client calls again. What was asked stays here, so
-//! that an answer counts for the call that it was asked about and for no other.
+//! User approval of tool calls, by elicitation. Depending on the protocol revision, an elicitation request during the call,
+//! or an input-required result after which the client repeats the call. Pending approvals are stored here, so that an
+//! answer counts only for the call it was asked for.
 
 use super::tools::Tool;
 use browser::page::sanitize::escape_unsafe;
@@ -15,78 +15,78 @@ use serde_json::Value;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// How many questions may wait for an answer.
-const MOST: usize = 64;
+/// Maximum of pending approvals.
+const MAX_PENDING: usize = 64;
 
-/// The name of a question within a call.
-const KEY: &str = "allow";
+/// Name of the answer field.
+const ANSWER_KEY: &str = "allow";
 
-/// A question about a call.
+/// A request for approval of a call.
 pub(super) struct ApprovalRequest {
     message: String,
-    /// What the answer counts for.
-    about: String,
+    /// The call that the answer counts for: tool and arguments.
+    call: String,
 }
 
-/// What a person says.
+/// The user's decision.
 pub(super) enum Approval {
     Yes,
     No(Error),
-    /// Nothing yet: the client has to ask, and to call again.
+    /// Undecided: the client asks the user and repeats the call.
     Wait(Box<InputRequiredResult>),
 }
 
-/// Questions that clients were told to ask.
+/// Calls that wait for approval, by id.
 #[derive(Default)]
 pub(super) struct PendingApprovals(Mutex<VecDeque<(String, String)>>);
 
 impl PendingApprovals {
-    fn park(&self, about: &str) -> String {
+    fn add(&self, call: &str) -> String {
         let id = format!("{}{}", crate::random::word(), crate::random::word());
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() == MOST {
+        if all.len() == MAX_PENDING {
             all.pop_front();
         }
-        all.push_back((id.clone(), about.to_owned()));
+        all.push_back((id.clone(), call.to_owned()));
         id
     }
 
-    /// What was asked under this id. An answer counts once.
+    /// Removes and returns the call of this id. An answer counts once.
     fn take(&self, id: &str) -> Option<String> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at = all.iter().position(|(known, _)| known == id)?;
-        all.remove(at).map(|(_, about)| about)
+        all.remove(at).map(|(_, call)| call)
     }
 }
 
 impl ApprovalRequest {
-    /// Whether a call may be made.
-    pub(super) fn about(tool: &Tool, request: &CallToolRequestParams) -> Self {
+    /// Creates the request for a call.
+    pub(super) fn new(tool: &Tool, request: &CallToolRequestParams) -> Self {
         let args = serde_json::to_string(&request.arguments).unwrap_or_default();
-        // Each by itself, and what the client calls the element last: nothing is hidden behind something long.
-        let mut shown: Vec<(&str, String)> = Vec::new();
+        // Each argument is cut separately and the element's description comes last: a long text hides nothing.
+        let mut lines: Vec<(&str, String)> = Vec::new();
         for (name, value) in request.arguments.iter().flatten() {
-            let value = presentable(name, value);
-            shown.push((name, browser::page::text::cut_chars(&value, 120).into_owned()));
+            let value = redacted(name, value);
+            lines.push((name, browser::page::text::cut_chars(&value, 120).into_owned()));
         }
-        shown.sort_by_key(|(name, _)| name.to_lowercase().ends_with("element"));
-        let shown: Vec<String> =
-            shown.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-        let message = format!("May the agent call {} ({})?", tool.name, shown.join(", "));
+        lines.sort_by_key(|(name, _)| name.to_lowercase().ends_with("element"));
+        let lines: Vec<String> =
+            lines.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        let message = format!("May the agent call {} ({})?", tool.name, lines.join(", "));
         Self {
             message: escape_unsafe(&message).into_owned(),
-            about: format!("{} {args}", tool.name),
+            call: format!("{} {args}", tool.name),
         }
     }
 
-    /// Asks, or looks at the answer that came with the call.
-    pub(super) async fn put(
+    /// Asks the user, or reads the answer that came with the call.
+    pub(super) async fn resolve(
         self,
-        asked: &PendingApprovals,
+        pending: &PendingApprovals,
         request: &CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Approval {
-        let schema = ElicitationSchema::builder().required_bool(KEY).build();
+        let schema = ElicitationSchema::builder().required_bool(ANSWER_KEY).build();
         let Ok(requested_schema) = schema else { return Approval::No(unavailable()) };
         let form = ElicitRequestParams::FormElicitationParams {
             meta: None,
@@ -101,36 +101,36 @@ impl ApprovalRequest {
             context.protocol_version().is_some_and(|it| it >= ProtocolVersion::V_2026_07_28);
         if !is_new {
             return match context.peer.create_elicitation(form).await {
-                Ok(answer) => said(&answer.action, answer.content.as_ref()),
+                Ok(answer) => approval(&answer.action, answer.content.as_ref()),
                 Err(_) => Approval::No(unavailable()),
             };
         }
-        let answer = request.input_responses.as_ref().and_then(|all| all.get(KEY));
+        let answer = request.input_responses.as_ref().and_then(|all| all.get(ANSWER_KEY));
         let state = request.request_state.as_deref().unwrap_or_default();
-        match (answer, asked.take(state)) {
-            (Some(answer), Some(about)) if about == self.about => {
+        match (answer, pending.take(state)) {
+            (Some(answer), Some(call)) if call == self.call => {
                 let action = answer.get("action").cloned().unwrap_or_default();
                 match serde_json::from_value(action) {
-                    Ok(action) => said(&action, answer.get("content")),
+                    Ok(action) => approval(&action, answer.get("content")),
                     Err(_) => Approval::No(declined()),
                 }
             }
-            // Not asked yet, or about something else.
+            // Not asked yet, or for another call.
             _ => {
                 let ask = InputRequest::Elicitation(ElicitRequest::new(form));
-                let requests = [(KEY.to_owned(), ask)].into_iter().collect();
-                let state = asked.park(&self.about);
+                let requests = [(ANSWER_KEY.to_owned(), ask)].into_iter().collect();
+                let state = pending.add(&self.call);
                 Approval::Wait(Box::new(InputRequiredResult::new(Some(requests), Some(state))))
             }
         }
     }
 }
 
-/// An argument as a person is shown it: without passwords, and without what is as good as one.
-fn presentable(name: &str, value: &Value) -> String {
+/// Formats an argument for the user, without passwords and storage state.
+fn redacted(name: &str, value: &Value) -> String {
     match (name, value) {
         ("proxy", Value::Object(proxy)) => proxy.get("server").unwrap_or(&Value::Null).to_string(),
-        // A path may be seen, storage may not.
+        // A path is printed, a storage state is not.
         ("storageState", Value::String(path)) if !path.trim_start().starts_with('{') => {
             value.to_string()
         }
@@ -139,8 +139,9 @@ fn presentable(name: &str, value: &Value) -> String {
     }
 }
 
-fn said(action: &ElicitationAction, content: Option<&Value>) -> Approval {
-    let is_yes = content.and_then(|it| it.get(KEY)).and_then(Value::as_bool).unwrap_or_default();
+fn approval(action: &ElicitationAction, content: Option<&Value>) -> Approval {
+    let is_yes =
+        content.and_then(|it| it.get(ANSWER_KEY)).and_then(Value::as_bool).unwrap_or_default();
     match action {
         ElicitationAction::Accept if is_yes => Approval::Yes,
         _ => Approval::No(declined()),
@@ -161,7 +162,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_person_is_shown_no_passwords() {
+    fn passwords_are_redacted() {
         for (name, value, expected) in [
             ("url", json!("https://a.example"), "\"https://a.example\""),
             ("proxy", json!({ "server": "http://a", "password": "hunter2" }), "\"http://a\""),
@@ -170,7 +171,7 @@ mod tests {
             ("storageState", json!({ "cookies": ["hunter2"] }), "…"),
             ("storageState", json!("{\"cookies\":[\"hunter2\"]}"), "…"),
         ] {
-            assert_eq!(presentable(name, &value), expected);
+            assert_eq!(redacted(name, &value), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The arguments of a call, read with patience and refused with a sentence that says what is expected.
+//! Arguments of a tool call: lenient parsing, and errors that say what is expected.
 
 use super::tools::Tool;
 use browser::page::refs::{Dialect, RefName};
@@ -7,8 +7,8 @@ use rmcp::model::JsonObject;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Arguments that every tool takes beside its own. `element` is what a person calls the thing that is meant.
-const ALWAYS: &[&str] = &["page", "context", "element", "startElement", "endElement"];
+/// Arguments that every tool accepts. `element` is a human-readable description of the target.
+const COMMON_ARGS: &[&str] = &["page", "context", "element", "startElement", "endElement"];
 
 /// The arguments of one call.
 pub(super) struct ToolArgs {
@@ -17,16 +17,17 @@ pub(super) struct ToolArgs {
 }
 
 impl ToolArgs {
-    /// Takes the arguments of a call.
+    /// Checks the names of a call's arguments.
     ///
     /// # Errors
-    /// `command.invalid` when there is one that the tool does not know, or one is missing.
+    /// `command.invalid` for unknown and missing arguments.
     pub(super) fn new(tool: &'static Tool, args: Option<JsonObject>) -> Result<Self> {
         let mut args = args.unwrap_or_default();
-        // Who has nothing to say may say null.
+        // Null means absent.
         args.retain(|_, value| !value.is_null());
         let known = |name: &str| tool.args.iter().any(|arg| arg.name == name);
-        if let Some(odd) = args.keys().find(|name| !known(name) && !ALWAYS.contains(&&***name)) {
+        if let Some(odd) = args.keys().find(|name| !known(name) && !COMMON_ARGS.contains(&&***name))
+        {
             let near = tool.args.iter().map(|arg| arg.name).chain(["page", "context"]);
             let near = near.min_by_key(|name| strsim::damerau_levenshtein(name, odd));
             let near = near.filter(|name| strsim::damerau_levenshtein(name, odd) <= 2);
@@ -38,7 +39,7 @@ impl ToolArgs {
             )));
         }
         let args = Self { tool, args };
-        match tool.args.iter().find(|arg| arg.is_needed && !args.args.contains_key(arg.name)) {
+        match tool.args.iter().find(|arg| arg.is_required && !args.args.contains_key(arg.name)) {
             Some(arg) => Err(wrong(format!(
                 "{} needs `{}`: expected {}",
                 tool.name,
@@ -49,7 +50,7 @@ impl ToolArgs {
         }
     }
 
-    fn not_a(&self, name: &str, what: &str, value: &Value) -> Error {
+    fn type_error(&self, name: &str, what: &str, value: &Value) -> Error {
         let mut shown = value.to_string();
         if shown.len() > 80 {
             shown = format!("{}…", browser::page::text::cut_chars(&shown, 80));
@@ -57,7 +58,7 @@ impl ToolArgs {
         wrong(format!("`{name}` of {} must be {what}, not `{shown}`", self.tool.name))
     }
 
-    /// The tool that is called.
+    /// The called tool.
     pub(super) fn tool(&self) -> &'static Tool {
         self.tool
     }
@@ -66,7 +67,7 @@ impl ToolArgs {
         self.args.contains_key(name)
     }
 
-    /// As it was given.
+    /// The raw value.
     pub(super) fn value(&self, name: &str) -> Option<&Value> {
         self.args.get(name)
     }
@@ -77,11 +78,11 @@ impl ToolArgs {
             Some(Value::String(text)) => Ok(Some(text.clone())),
             Some(Value::Number(number)) => Ok(Some(number.to_string())),
             Some(Value::Bool(flag)) => Ok(Some(flag.to_string())),
-            Some(other) => Err(self.not_a(name, "a text", other)),
+            Some(other) => Err(self.type_error(name, "a text", other)),
         }
     }
 
-    /// A text that is there: [`ToolArgs::new`] has seen to it.
+    /// Returns a required text; [`ToolArgs::new`] checked that it exists.
     pub(super) fn required_str(&self, name: &str) -> Result<String> {
         Ok(self.text(name)?.unwrap_or_default())
     }
@@ -90,9 +91,9 @@ impl ToolArgs {
         match self.args.get(name) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
-            // As models sometimes write it.
+            // Some models write it so.
             Some(Value::String(text)) if text == "true" || text == "false" => Ok(text == "true"),
-            Some(other) => Err(self.not_a(name, "true or false", other)),
+            Some(other) => Err(self.type_error(name, "true or false", other)),
         }
     }
 
@@ -105,7 +106,7 @@ impl ToolArgs {
         };
         match number.filter(|number| number.is_finite() && *number >= 0.0) {
             Some(number) => Ok(Some(number)),
-            None => Err(self.not_a(name, "a number from 0", &self.args[name])),
+            None => Err(self.type_error(name, "a number from 0", &self.args[name])),
         }
     }
 
@@ -115,7 +116,7 @@ impl ToolArgs {
             Some(number) if number.fract() == 0.0 && number <= f64::from(u32::MAX) => {
                 Ok(Some(number as u32))
             }
-            Some(_) => Err(self.not_a(name, "a whole number", &self.args[name])),
+            Some(_) => Err(self.type_error(name, "a whole number", &self.args[name])),
         }
     }
 
@@ -123,7 +124,7 @@ impl ToolArgs {
         let one = |value: &Value| match value {
             Value::String(text) => Ok(text.clone()),
             Value::Number(number) => Ok(number.to_string()),
-            other => Err(self.not_a(name, "a list of texts", other)),
+            other => Err(self.type_error(name, "a list of texts", other)),
         };
         match self.args.get(name) {
             None => Ok(Vec::new()),
@@ -132,10 +133,10 @@ impl ToolArgs {
         }
     }
 
-    /// A value of one of our own types, as its own words say it; the default when there is none.
+    /// Deserializes a value; the default if absent.
     pub(super) fn parse<T: DeserializeOwned + Default>(&self, name: &str) -> Result<T> {
         let Some(value) = self.args.get(name) else { return Ok(T::default()) };
-        // As other servers spell it, or one where several may be.
+        // Also accepted: other letter case, and a single value in place of a list.
         let low = value.as_str().map(|text| Value::String(text.to_lowercase()));
         let list = value.as_str().map(|text| Value::Array(vec![text.into()]));
         for other in [low, list].into_iter().flatten() {
@@ -143,21 +144,20 @@ impl ToolArgs {
                 return Ok(value);
             }
         }
-        serde_json::from_value(value.clone()).map_err(|error| {
-            wrong(format!("`{name}` of {} is not understood: {error}", self.tool.name))
-        })
+        serde_json::from_value(value.clone())
+            .map_err(|error| wrong(format!("invalid `{name}` of {}: {error}", self.tool.name)))
     }
 
-    /// The objects of a list.
-    pub(super) fn rows<'a>(&'a self, name: &'a str) -> Result<Vec<ArgObject<'a>>> {
+    /// Returns the objects of a list.
+    pub(super) fn objects<'a>(&'a self, name: &'a str) -> Result<Vec<ArgObject<'a>>> {
         let value = self.args.get(name);
         let all = value.and_then(Value::as_array).filter(|all| !all.is_empty());
         let Some(all) = all else {
-            return Err(self.not_a(name, "a list", value.unwrap_or(&Value::Null)));
+            return Err(self.type_error(name, "a list", value.unwrap_or(&Value::Null)));
         };
         let row = |value: &'_ Value| match value.as_object() {
             Some(_) => Ok(()),
-            None => Err(self.not_a(name, "a list of objects", value)),
+            None => Err(self.type_error(name, "a list of objects", value)),
         };
         all.iter().try_for_each(row)?;
         Ok(all
@@ -167,17 +167,17 @@ impl ToolArgs {
             .collect())
     }
 
-    /// What a ref points at.
+    /// Parses an optional target.
     pub(super) fn target(&self, name: &str) -> Result<Option<Target>> {
         self.text(name)?.map(|text| target(&text)).transpose()
     }
 
-    /// What a ref points at, which is there: [`ToolArgs::new`] has seen to it.
+    /// Parses a required target; [`ToolArgs::new`] checked that it exists.
     pub(super) fn required_target(&self, name: &str) -> Result<Target> {
         target(&self.required_str(name)?)
     }
 
-    /// The page that is meant, if it is said.
+    /// The `page` argument.
     pub(super) fn page(&self) -> Result<Option<TabId>> {
         let Some(page) = self.text("page")? else { return Ok(None) };
         let id = page.trim().parse::<TabId>();
@@ -186,26 +186,26 @@ impl ToolArgs {
         })
     }
 
-    /// The context that is meant: said, or named by a ref.
+    /// The context: the `context` argument, or the prefix of a ref.
     pub(super) fn context(&self) -> Result<Option<String>> {
-        let said = self.text("context")?;
+        let given = self.text("context")?;
         for name in ["ref", "startRef", "endRef", "root"] {
             let Some(Target::Ref(RefName::Backend { context: Some(context), .. })) =
                 self.text(name)?.and_then(|text| target(&text).ok())
             else {
                 continue;
             };
-            if said.as_ref().is_some_and(|said| *said != context) {
+            if given.as_ref().is_some_and(|given| *given != context) {
                 return Err(wrong(format!(
                     "`{name}` is a ref of context `{context}`, but `context` says otherwise"
                 )));
             }
             return Ok(Some(context));
         }
-        Ok(said)
+        Ok(given)
     }
 
-    /// What a person calls the thing that is meant.
+    /// The human-readable description of the target.
     pub(super) fn element(&self) -> Option<&str> {
         self.args.get("element").or_else(|| self.args.get("startElement"))?.as_str()
     }
@@ -232,20 +232,20 @@ impl ArgObject<'_> {
     }
 }
 
-/// Ways of pointing that are no refs, and the one that says so.
-const KINDS: &[&str] =
+/// Prefixes of selectors and refs.
+const TARGET_PREFIXES: &[&str] =
     &["css=", "role=", "text=", "label=", "placeholder=", "testid=", "xy=", "ref="];
 
-/// What a text points at: a ref in the spelling of snapshots, or another way of pointing with its kind before it.
+/// Parses a target: a ref as in snapshots, or a selector with its prefix.
 pub(super) fn target(text: &str) -> Result<Target> {
     let text = text.trim();
-    let is_kind = |text: &str| KINDS.iter().any(|kind| text.starts_with(kind));
-    // As it stands in a snapshot, or the whole line of it.
+    let has_prefix = |text: &str| TARGET_PREFIXES.iter().any(|kind| text.starts_with(kind));
+    // A whole snapshot line, or its `[ref=…]`.
     let inside = text.rsplit_once("[ref=").and_then(|(_, rest)| rest.split(']').next());
-    let text = inside.filter(|_| !is_kind(text)).unwrap_or(text);
-    // The command line's own spelling is not known here: who writes it means what snapshots here say.
+    let text = inside.filter(|_| !has_prefix(text)).unwrap_or(text);
+    // The `@` of the command line is accepted and ignored.
     let text = text.strip_prefix('@').unwrap_or(text);
-    let found = match is_kind(text) {
+    let found = match has_prefix(text) {
         true => text.parse(),
         false => RefName::parse(text, Dialect::Mcp).map(Target::Ref).map_err(|bad| {
             format!("{bad}; or `text=…`, `label=…`, `css=…`, `role=button[name=\"…\"]`")

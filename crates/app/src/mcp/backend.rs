@@ -1,4 +1,4 @@
-//! What the clients of a server share: the way to the daemon that owns the browser.
+//! Shared state of a server's clients: the daemon client, limits, access rules.
 
 use super::approval::PendingApprovals;
 use super::reply::Continuations;
@@ -13,48 +13,47 @@ use std::path::PathBuf;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a daemon may take to say that it stops.
-const STOPPING: Duration = Duration::from_secs(2);
+/// Time limit for the daemon's response to a stop request.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Where calls go to.
+/// The daemon session behind a server, and its options.
 pub(super) struct Backend {
     client: DaemonClient,
     pub(super) timeout: Duration,
     pub(super) idle_timeout: Duration,
-    /// The session is ours alone: its daemon stays for us, and ends with us.
+    /// The session is private to this server: its daemon ends with it.
     is_private: bool,
-    /// The context that clients begin in.
+    /// Initial context of clients.
     pub(super) context: String,
     pub(super) caps: Vec<ToolGroup>,
-    pub(super) most_tokens: u32,
-    /// How many clients may have a session over HTTP at a time.
-    pub(super) most_clients: usize,
-    pub(super) rests: Continuations,
-    /// Where files go.
-    pub(super) folder: PathBuf,
-    /// Folders and schemes that the user allows.
+    pub(super) max_tokens: u32,
+    /// Maximum of concurrent HTTP sessions.
+    pub(super) max_clients: usize,
+    pub(super) continuations: Continuations,
+    /// Folder for saved files.
+    pub(super) output_dir: PathBuf,
+    /// Folders and URL schemes that the user allows.
     allowed: Access,
-    /// Whether roots of clients are folders of this machine.
-    pub(super) heeds_roots: bool,
-    /// Tools that a person is asked about first.
-    pub(super) delicate: Vec<String>,
-    /// What was asked.
-    pub(super) asked: PendingApprovals,
-    /// Pages of clients that are not known at their next call, and when each was last used.
-    strays: std::sync::Mutex<HashMap<TabId, Instant>>,
+    /// True if clients' roots are folders of this machine.
+    pub(super) uses_roots: bool,
+    /// Tools that need the user's approval.
+    pub(super) approval_tools: Vec<String>,
+    pub(super) pending_approvals: PendingApprovals,
+    /// Pages of clients without a session, with their last use.
+    orphan_pages: std::sync::Mutex<HashMap<TabId, Instant>>,
 }
 
-/// The context that is always there.
+/// Name of the default context.
 pub(super) const DEFAULT_CONTEXT: &str = "default";
 
-/// Where a command goes.
+/// Page, context, time limit and access rules of a call.
 #[derive(Clone, Debug)]
 pub(super) struct CallTarget {
     pub(super) page: Option<TabId>,
     pub(super) context: String,
-    /// How long what is waited for may take, if not as long as usual.
+    /// Time limit of a wait, if not the default.
     pub(super) patience: Option<Duration>,
-    /// Addresses and files that the client may have, if that is known better than for any client.
+    /// Access rules of the client, if they differ from the server's.
     pub(super) access: Option<Access>,
 }
 
@@ -70,7 +69,7 @@ impl Backend {
         let is_private = named.is_none();
         let session = named.unwrap_or_else(|| format!("mcp-{}", std::process::id()));
         let mut overrides = config.launch_overrides();
-        // A session of others has its own place for them.
+        // A shared session has its own download folder.
         if is_private && overrides.downloads.is_none() {
             overrides.downloads = std::path::absolute(&options.output_dir).ok();
         }
@@ -87,18 +86,18 @@ impl Backend {
                 .as_ref()
                 .map_or_else(|| DEFAULT_CONTEXT.into(), |name| name.0.clone()),
             caps: options.caps.clone(),
-            most_tokens: options.max_tokens,
-            most_clients: options.max_clients as usize,
-            rests: Continuations::default(),
+            max_tokens: options.max_tokens,
+            max_clients: options.max_clients as usize,
+            continuations: Continuations::default(),
             allowed: Access {
                 folders: options.allow_files.clone(),
                 schemes: options.allow_schemes.clone(),
             },
-            heeds_roots: options.bind.is_none(),
-            folder: options.output_dir.clone(),
-            delicate: options.ask.clone(),
-            asked: PendingApprovals::default(),
-            strays: Default::default(),
+            uses_roots: options.bind.is_none(),
+            output_dir: options.output_dir.clone(),
+            approval_tools: options.ask.clone(),
+            pending_approvals: PendingApprovals::default(),
+            orphan_pages: Default::default(),
         })
     }
 
@@ -107,23 +106,23 @@ impl Backend {
         self.client.session()
     }
 
-    /// Whether the session ends with this server.
+    /// True if the session ends with this server.
     pub(super) fn is_private(&self) -> bool {
         self.is_private
     }
 
-    /// What a client with these roots may have: files in them, or in the working folder when it offers none; those that we
-    /// saved; what the user allows.
+    /// Returns the access rules of a client with these roots: files in its roots, or in the working folder without roots;
+    /// saved files; folders and schemes that the user allows.
     pub(super) fn access(&self, roots: Option<&[PathBuf]>) -> Access {
         let mut access = self.allowed.clone();
         let here = std::env::current_dir().ok();
         match roots {
             Some(roots) => access.folders.extend(roots.iter().cloned()),
-            // Hosts that start a server nowhere in particular start it in `/`, which is no choice of folder.
+            // Some hosts start servers in `/`, which is not a chosen folder.
             None => access.folders.extend(here.iter().filter(|it| it.parent().is_some()).cloned()),
         }
-        access.folders.push(self.folder.clone());
-        // The daemon is elsewhere.
+        access.folders.push(self.output_dir.clone());
+        // The daemon has another working folder.
         access
             .folders
             .iter_mut()
@@ -145,43 +144,46 @@ impl Backend {
         self.client.run(request).await
     }
 
-    fn strays(&self) -> MutexGuard<'_, HashMap<TabId, Instant>> {
-        self.strays.lock().unwrap_or_else(PoisonError::into_inner)
+    fn orphan_pages(&self) -> MutexGuard<'_, HashMap<TabId, Instant>> {
+        self.orphan_pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in a page of nobody that is known.
-    pub(super) fn add_stray(&self, page: TabId) {
-        self.strays().insert(page, Instant::now());
+    /// Adds a page of a client without a session.
+    pub(super) fn add_orphan_page(&self, page: TabId) {
+        self.orphan_pages().insert(page, Instant::now());
     }
 
-    /// Notes that a page is in use.
+    /// Updates the last use of a page.
     pub(super) fn touch(&self, page: TabId) {
-        if let Some(used) = self.strays().get_mut(&page) {
+        if let Some(used) = self.orphan_pages().get_mut(&page) {
             *used = Instant::now();
         }
     }
 
-    /// Closes pages of nobody that were not used for as long as a daemon waits; for good.
-    pub(super) async fn sweep(&self) {
+    /// Closes orphan pages after the daemon's idle timeout. Never returns.
+    pub(super) async fn close_idle_orphans(&self) {
         let every = (self.idle_timeout / 4).max(Duration::from_millis(100));
         loop {
             tokio::time::sleep(every).await;
             let idle = |used: &mut Instant| used.elapsed() > self.idle_timeout;
-            let old: Vec<TabId> =
-                self.strays().extract_if(|_, used| idle(used)).map(|(page, _)| page).collect();
+            let old: Vec<TabId> = self
+                .orphan_pages()
+                .extract_if(|_, used| idle(used))
+                .map(|(page, _)| page)
+                .collect();
             if !old.is_empty() {
                 self.close_tabs(old).await;
             }
         }
     }
 
-    /// Opens a page for a client. Where others use the session, their current tab stays theirs.
+    /// Builds the command that opens a page. In a shared session it does not become the current tab.
     pub(super) fn new_page(&self, url: Option<String>) -> Command {
         let new = NewTab { url, aside: !self.is_private, ..NewTab::default() };
         Command::Tab(TabCommand { action: TabAction::New(new) })
     }
 
-    /// Closes tabs. One that is gone already is closed.
+    /// Closes tabs; missing ones are ignored.
     pub(super) async fn close_tabs(&self, tabs: Vec<TabId>) {
         for id in tabs {
             let close = TabAction::Close(CloseTab { id: Some(id) });
@@ -189,18 +191,17 @@ impl Backend {
         }
     }
 
-    /// Ends the session if it is ours alone.
-    pub(super) async fn leave(&self) {
+    /// Ends the session if it is private.
+    pub(super) async fn end_session(&self) {
         if !self.is_private {
             return;
         }
-        // It ends with the connection that it stays alive for, too.
-        _ = self.client.stop(STOPPING).await;
+        // On failure it still ends with the keep-alive connection.
+        _ = self.client.stop(STOP_TIMEOUT).await;
     }
 }
 
 /// The error for a client that has no page.
 pub(super) fn no_page() -> Error {
-    Error::new(Code::TabNotFound)
-        .message("say which page is meant with `page`: an id that a reply gave, such as `t2`")
+    Error::new(Code::TabNotFound).message("pass `page`: an id from a reply, such as `t2`")
 }

@@ -1,10 +1,10 @@
-//! What to paste into the settings of programs that use MCP servers.
+//! Configuration snippets for MCP hosts.
 
 use crate::config::{Config, Origin};
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-/// A program that uses MCP servers.
+/// An MCP host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Host {
     /// Claude Code and Claude Desktop.
@@ -18,7 +18,7 @@ pub enum Host {
 }
 
 impl Host {
-    /// What to paste, and where. `own` are the server's own options.
+    /// Returns the snippet for the host's settings file. `own` are the server's own options.
     pub fn snippet(self, config: &Config, own: Vec<String>) -> String {
         let program = std::env::current_exe().ok();
         let program = program.and_then(|path| Some(path.to_str()?.to_owned()));
@@ -52,7 +52,7 @@ impl Host {
     }
 }
 
-/// The settings that a host would not have: those of the command line, of variables and of the project here.
+/// Returns the settings from command line, environment and project file as arguments: the host would not have them.
 fn shared(config: &Config) -> Vec<String> {
     let mut args = Vec::new();
     for line in config.lines() {
@@ -73,7 +73,7 @@ fn shared(config: &Config) -> Vec<String> {
     args
 }
 
-/// A text as TOML writes it; JSON's way is one of TOML's.
+/// Quotes a TOML string; JSON strings are valid in TOML.
 fn quote(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The router of the MCP server over HTTP.
+//! The HTTP router of the MCP server.
 
 use super::backend::Backend;
 use super::client_session::ClientSession;
@@ -8,15 +8,15 @@ use axum::Router;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::sync::Arc;
 
-/// The router, and a function that ends its streams.
+/// Returns the router and a function that ends its streams.
 pub(super) fn router(backend: Arc<Backend>) -> (Router, impl FnOnce() + Send + 'static) {
     let mut config = StreamableHttpServerConfig::default();
     config.max_request_body_bytes = MAX_BODY;
-    // The gate checks the host, and knows more.
+    // The gate checks the host.
     config.allowed_hosts = Vec::new();
     let stop = config.cancellation_token.clone();
-    // A client may be idle for as long as a daemon.
-    let sessions = HttpSessions::new(backend.most_clients, backend.idle_timeout);
+    // Sessions have the daemon's idle timeout.
+    let sessions = HttpSessions::new(backend.max_clients, backend.idle_timeout);
     let service = StreamableHttpService::new(
         move || Ok(ClientSession::new(backend.clone(), true)),
         Arc::new(sessions),

@@ -1,9 +1,8 @@
-//! Sessions of clients over HTTP: at most so many, and those that are not used are closed first.
+//! HTTP sessions with a limit and eviction of the least recently used.
 //!
-//! Who opens a session need not close it, and each costs memory for as long as it lives. When there are too many, one is
-//! evicted: first those that were never used after `initialize`, then idle ones, then those that only listen, in each
-//! case the one that was used the longest ago. A session with a call under way is never evicted. The client of an evicted
-//! one gets 404 for its next request, which tells it to initialize again.
+//! Clients need not close their sessions, and each takes memory. At the limit one is evicted: first those never used after
+//! `initialize`, then idle ones, then those with only an open stream, the least recently used first. A session with a
+//! running call is never evicted. The client of an evicted session gets 404 for its next request and initializes again.
 
 use futures_util::Stream;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
@@ -24,24 +23,24 @@ use std::time::{Duration, Instant};
 /// A session manager with a limit.
 pub(super) struct HttpSessions {
     inner: LocalSessionManager,
-    most: usize,
+    max: usize,
     known: Arc<LimitedSession>,
 }
 
 type LimitedSession = Mutex<HashMap<SessionId, SessionUsage>>;
 
-/// How a session is used.
+/// Usage of a session.
 struct SessionUsage {
     last: Instant,
     /// The client has sent a request since `initialize`.
     is_used: bool,
-    /// Requests that are not answered.
+    /// Unanswered requests.
     calls: usize,
     /// Open streams without a request.
     listeners: usize,
 }
 
-/// Why there is no session.
+/// Errors of the session manager.
 #[derive(Debug)]
 pub(super) enum SessionsError {
     /// All are busy.
@@ -52,7 +51,7 @@ pub(super) enum SessionsError {
 impl fmt::Display for SessionsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full(most) => write!(f, "{most} clients have calls under way: try again later"),
+            Self::Full(max) => write!(f, "{max} clients have calls under way: try again later"),
             Self::Local(error) => error.fmt(f),
         }
     }
@@ -67,41 +66,41 @@ impl From<LocalSessionManagerError> for SessionsError {
 }
 
 impl HttpSessions {
-    /// At most `most` sessions, each closed when it was not used for `idle`.
-    pub(super) fn new(most: usize, idle: Duration) -> Self {
+    /// Creates a manager with a limit and an idle timeout.
+    pub(super) fn new(max: usize, idle: Duration) -> Self {
         let mut inner = LocalSessionManager::default();
         inner.session_config.keep_alive = Some(idle);
-        Self { inner, most, known: Arc::default() }
+        Self { inner, max, known: Arc::default() }
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<SessionId, SessionUsage>> {
         lock(&self.known)
     }
 
-    /// Forgets the session that is needed the least, when there are too many.
+    /// Removes and returns the session to evict, if the limit is reached.
     fn evict(&self) -> Result<Option<SessionId>, SessionsError> {
         let mut known = self.known();
-        if known.len() < self.most {
+        if known.len() < self.max {
             return Ok(None);
         }
         let idle = known.iter().filter(|(_, usage)| usage.calls == 0);
         let rank = |usage: &SessionUsage| (usage.is_used, usage.listeners > 0, usage.last);
         let least = idle.min_by_key(|(_, usage)| rank(usage)).map(|(id, _)| id.clone());
-        let least = least.ok_or(SessionsError::Full(self.most))?;
+        let least = least.ok_or(SessionsError::Full(self.max))?;
         known.remove(&least);
         Ok(Some(least))
     }
 
-    /// Notes that a session is in use for as long as what is returned lives.
-    fn begin(&self, id: &SessionId, what: SessionUse) -> SessionGuard {
+    /// Marks a session as in use while the guard lives.
+    fn begin(&self, id: &SessionId, kind: SessionUse) -> SessionGuard {
         if let Some(usage) = self.known().get_mut(id) {
             usage.last = Instant::now();
-            match what {
+            match kind {
                 SessionUse::Call => (usage.calls, usage.is_used) = (usage.calls + 1, true),
                 SessionUse::Listening => usage.listeners += 1,
             }
         }
-        SessionGuard { known: self.known.clone(), id: id.clone(), what }
+        SessionGuard { known: self.known.clone(), id: id.clone(), kind }
     }
 }
 
@@ -115,18 +114,18 @@ enum SessionUse {
     Listening,
 }
 
-/// A use of a session. It is over when this is dropped.
+/// A use of a session, which ends on drop.
 struct SessionGuard {
     known: Arc<LimitedSession>,
     id: SessionId,
-    what: SessionUse,
+    kind: SessionUse,
 }
 
 impl Drop for SessionGuard {
     fn drop(&mut self) {
         if let Some(usage) = lock(&self.known).get_mut(&self.id) {
             usage.last = Instant::now();
-            let count = match self.what {
+            let count = match self.kind {
                 SessionUse::Call => &mut usage.calls,
                 SessionUse::Listening => &mut usage.listeners,
             };
@@ -159,7 +158,7 @@ impl SessionManager for HttpSessions {
             self.inner.close_session(&evicted).await?;
         }
         let created = self.inner.create_session().await?;
-        // Until it is initialized, it has a call under way.
+        // Initialization counts as a running call.
         let usage = SessionUsage { last: Instant::now(), is_used: false, calls: 1, listeners: 0 };
         self.known().insert(created.0.clone(), usage);
         Ok(created)
@@ -171,7 +170,7 @@ impl SessionManager for HttpSessions {
         message: ClientJsonRpcMessage,
     ) -> Result<ServerJsonRpcMessage, SessionsError> {
         let _initializing =
-            SessionGuard { known: self.known.clone(), id: id.clone(), what: SessionUse::Call };
+            SessionGuard { known: self.known.clone(), id: id.clone(), kind: SessionUse::Call };
         Ok(self.inner.initialize_session(id, message).await?)
     }
 

@@ -1,7 +1,7 @@
 //! The MCP server: the verbs as tools for AI clients, over standard input and output or over HTTP.
 //!
-//! It owns no browser: every call goes to the daemon of a session, as a command of the command line does. Unless a
-//! session is named, it has one of its own, which ends with it. Nothing outside of this folder knows `rmcp`.
+//! It owns no browser: every call goes to a session's daemon, like the commands of the command line. Without `--session` it
+//! uses a private session that ends with it. `rmcp` is used only in this module.
 
 mod approval;
 mod args;
@@ -31,14 +31,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tools::{TOOLS, Tool};
 
-/// How many tokens a reply may have unless another number is given.
-const MOST_TOKENS: u32 = 10_000;
+/// Default of `--max-tokens`.
+const MAX_TOKENS: u32 = 10_000;
 
-/// How many clients may have a session over HTTP at a time, unless another number is given.
-const MOST_CLIENTS: u32 = 100;
+/// Default of `--max-clients`.
+const MAX_CLIENTS: u32 = 100;
 
-/// Where files go unless another folder is given.
-const OUTPUT: &str = "agbrowse-output";
+/// Default of `--output-dir`.
+const OUTPUT_DIR: &str = "agbrowse-output";
 
 /// Serve the verbs to AI clients, over the Model Context Protocol.
 ///
@@ -46,48 +46,45 @@ const OUTPUT: &str = "agbrowse-output";
 /// its own, which ends with it.
 #[derive(Debug, Args)]
 pub struct Mcp {
-    /// What else to do.
+    /// Subcommand.
     #[command(subcommand)]
     pub verb: Option<McpCommand>,
-    /// Groups of tools to offer beside the usual ones.
+    /// Groups of tools to offer besides the core ones.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "CAPS")]
     pub caps: Vec<ToolGroup>,
-    /// The most tokens that a reply may have, about. What is cut can be asked for.
-    #[arg(long, default_value_t = MOST_TOKENS, value_name = "N", value_parser = clap::value_parser!(u32).range(300..))]
+    /// Approximate token limit of a reply. Cut text can be requested.
+    #[arg(long, default_value_t = MAX_TOKENS, value_name = "N", value_parser = clap::value_parser!(u32).range(300..))]
     pub max_tokens: u32,
-    /// Where pictures and documents are saved.
-    #[arg(long, default_value = OUTPUT, value_name = "FOLDER")]
+    /// Folder for screenshots, PDFs and other saved files.
+    #[arg(long, default_value = OUTPUT_DIR, value_name = "FOLDER")]
     pub output_dir: PathBuf,
-    /// A folder whose files may be opened and uploaded, beside the client's roots or else the working folder; may be given
-    /// several times.
+    /// Allow opening and uploading files in this folder, besides the client's roots or else the working folder; repeatable.
     #[arg(long, value_name = "DIR")]
     pub allow_files: Vec<PathBuf>,
-    /// Schemes of addresses that may be opened beside http, https, data, blob and about:blank, such as `view-source`. With
-    /// `file`, all files may be opened.
+    /// Allow URL schemes besides http, https, data, blob and about:blank, such as `view-source`. `file` allows all files.
     #[arg(long, value_delimiter = ',', value_name = "LIST")]
     pub allow_schemes: Vec<String>,
-    /// Tools that a person is asked about before each call, such as `browser_evaluate`.
+    /// Ask the user for approval before each call of these tools, such as `browser_evaluate`.
     #[arg(long, value_delimiter = ',', value_name = "TOOLS")]
     pub ask: Vec<String>,
     /// Serve over HTTP at `/mcp` on this port of this machine: `8931` or `127.0.0.1:8931`.
     #[arg(long, value_name = "PORT")]
     pub http: Option<String>,
-    /// Serve other machines too, at this address. Needs a token in `AGBROWSE_MCP_TOKEN`.
+    /// Serve other machines too, at this address. Requires a token in `AGBROWSE_MCP_TOKEN`.
     #[arg(long, value_name = "ADDRESS", requires = "http")]
     pub bind: Option<IpAddr>,
-    /// Let pages of this origin call; may be given several times. Those of this machine may.
+    /// Allow requests from pages of this origin; repeatable. Local origins are always allowed.
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     pub allow_origin: Vec<String>,
-    /// The most clients that may have a session over HTTP at a time. With one more, the one that was idle the longest has to
-    /// begin a new one.
-    #[arg(long, default_value_t = MOST_CLIENTS, value_name = "N", requires = "http", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Maximum of concurrent HTTP sessions. Beyond it, the session that was idle longest is closed.
+    #[arg(long, default_value_t = MAX_CLIENTS, value_name = "N", requires = "http", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_clients: u32,
 }
 
-/// What else can be done about MCP.
+/// Subcommands of `mcp`.
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
-    /// Print what to paste into a host's settings; options before `config` go along.
+    /// Print the configuration for an MCP host; includes the options before `config`.
     Config {
         /// The host.
         host: Host,
@@ -95,7 +92,7 @@ pub enum McpCommand {
 }
 
 impl Mcp {
-    /// Serves until the client goes or the process is told to stop.
+    /// Serves until the client disconnects or the process receives a termination signal.
     ///
     /// # Errors
     /// When it cannot listen.
@@ -108,11 +105,11 @@ impl Mcp {
                 .message("a server has no tab: its tools take `page`, such as `t2`"));
         }
         if let Some(odd) = self.ask.iter().find(|name| Tool::named(name).is_none()) {
-            return Err(Error::new(Code::CommandInvalid).message(format!("`{odd}` is no tool")));
+            return Err(Error::new(Code::CommandInvalid).message(format!("`{odd}` is not a tool")));
         }
         if let Some(odd) = self.allow_files.iter().find(|folder| !folder.is_dir()) {
             return Err(Error::new(Code::CommandInvalid)
-                .message(format!("`{}` of `--allow-files` is no folder", odd.display())));
+                .message(format!("`{}` of `--allow-files` is not a folder", odd.display())));
         }
         let backend = Arc::new(Backend::new(config, self)?);
         tokio::spawn(idle_memory::keep());
@@ -120,16 +117,16 @@ impl Mcp {
             Some(at) => self.serve_http(at, backend.clone()).await,
             None => serve_stdio(backend.clone()).await,
         };
-        backend.leave().await;
+        backend.end_session().await;
         served
     }
 
-    /// The options that make a difference, as they are written.
+    /// Returns the options that differ from their defaults, as arguments.
     fn options(&self) -> Vec<String> {
-        let name = |cap: &ToolGroup| Some(cap.to_possible_value()?.get_name().to_owned());
+        let name = |group: &ToolGroup| Some(group.to_possible_value()?.get_name().to_owned());
         let caps: Vec<String> = self.caps.iter().filter_map(name).collect();
-        let folder = self.output_dir.to_str().filter(|folder| *folder != OUTPUT);
-        let tokens = Some(self.max_tokens).filter(|most| *most != MOST_TOKENS);
+        let folder = self.output_dir.to_str().filter(|folder| *folder != OUTPUT_DIR);
+        let tokens = Some(self.max_tokens).filter(|most| *most != MAX_TOKENS);
         let all = [
             ("--caps", Some(caps.join(","))),
             ("--max-tokens", tokens.map(|most| most.to_string())),
@@ -156,20 +153,20 @@ impl Mcp {
         let (router, stop) = http::router(backend.clone());
         tokio::select! {
             served = server.serve(router, stop) => served,
-            () = backend.sweep() => Ok(()),
+            () = backend.close_idle_orphans() => Ok(()),
         }
     }
 }
 
 async fn serve_stdio(backend: Arc<Backend>) -> Result<()> {
     let server = Arc::new(ClientSession::new(backend, false));
-    let pipes = stdio::StdioTransport::new(tokio::io::stdin(), tokio::io::stdout());
+    let transport = stdio::StdioTransport::new(tokio::io::stdin(), tokio::io::stdout());
     let broken = |error: String| {
         Error::new(Code::InternalUnhandled).message(format!("the client cannot be served: {error}"))
     };
-    let running = match server.clone().serve(pipes).await {
+    let running = match server.clone().serve(transport).await {
         Ok(running) => running,
-        // Who goes before saying anything wants nothing.
+        // Disconnected before initialize.
         Err(rmcp::service::ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
         Err(error) => return Err(broken(error.to_string())),
     };
@@ -181,17 +178,17 @@ async fn serve_stdio(backend: Arc<Backend>) -> Result<()> {
             Ok(())
         }
     };
-    server.leave().await;
+    server.close_own_pages().await;
     ended
 }
 
-/// The tools that clients are offered.
-fn offered(caps: &[ToolGroup]) -> Vec<rmcp::model::Tool> {
+/// Lists the offered tools.
+fn offered_tools(caps: &[ToolGroup]) -> Vec<rmcp::model::Tool> {
     let tool = |tool: &Tool| {
-        let made = rmcp::model::Tool::new(tool.name, tool.about, tool.schema());
-        match tool.only_looks() {
-            true => made.with_annotations(ToolAnnotations::new().read_only(true)),
-            false => made,
+        let entry = rmcp::model::Tool::new(tool.name, tool.description, tool.schema());
+        match tool.is_read_only() {
+            true => entry.with_annotations(ToolAnnotations::new().read_only(true)),
+            false => entry,
         }
     };
     TOOLS.iter().filter(|tool| tool.is_in(caps)).map(tool).collect()

@@ -1,6 +1,6 @@
-//! What a client is told: our words, the page's words fenced off from them, and the facts as data beside both.
+//! Tool replies: trusted text, page text inside a fence, and structured content.
 
-use crate::output::fact_line;
+use crate::output::evidence_line;
 use browser::command::{
     Arrival, CapabilityRow, DialogReply, Effect, PageEvent, Receipt, SnapshotReply, is_page_speech,
 };
@@ -14,11 +14,11 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-/// Evidence that a model can choose from or learn from.
+/// Evidence that is listed in error replies.
 const LISTED: &[&str] = &["attempts", "candidates", "dialog", "done", "options", "hint"];
 
-/// Errors whose messages have no words of a page, unless in quotes.
-const OURS: &[Code] = &[
+/// Errors whose messages have no page text outside quotes.
+const TRUSTED_MESSAGES: &[Code] = &[
     Code::AccessDenied,
     Code::AskDeclined,
     Code::AskUnavailable,
@@ -49,35 +49,35 @@ const OURS: &[Code] = &[
     Code::TabTargetLost,
 ];
 
-/// How many rests of cut replies are kept, and how many bytes of them.
-const MOST_RESTS: usize = 16;
-const MOST_BYTES: usize = 2 << 20;
+/// Limits of stored continuations: number and total bytes.
+const MAX_CONTINUATIONS: usize = 16;
+const MAX_CONTINUATION_BYTES: usize = 2 << 20;
 
-/// How many bytes of facts go with a text.
-const MOST_FACTS: usize = 4000;
+/// Maximum size of the structured content.
+const MAX_FACT_BYTES: usize = 4000;
 
-/// What is to be said about a call.
+/// The reply to a tool call.
 #[derive(Default)]
 pub(super) struct ToolReply {
-    /// In our words.
-    pub(super) ours: String,
-    /// In the page's words, or with some of them.
-    pub(super) theirs: String,
-    /// The facts.
+    /// Trusted text.
+    pub(super) text: String,
+    /// Text that holds page text; fenced in the reply.
+    pub(super) untrusted: String,
+    /// Structured content.
     pub(super) facts: Value,
-    /// A picture: its bytes and what kind they are.
-    pub(super) picture: Option<(Vec<u8>, &'static str)>,
+    /// An image: bytes and MIME type.
+    pub(super) image: Option<(Vec<u8>, &'static str)>,
     pub(super) is_error: bool,
 }
 
-/// The rests of replies that were too long.
+/// Continuations of cut replies, by id.
 #[derive(Default)]
 pub(super) struct Continuations(Mutex<VecDeque<(String, String)>>);
 
 impl Continuations {
-    fn keep(&self, rest: &str) -> String {
+    fn store(&self, rest: &str) -> String {
         let id = crate::random::word();
-        let mut end = rest.len().min(MOST_BYTES);
+        let mut end = rest.len().min(MAX_CONTINUATION_BYTES);
         while !rest.is_char_boundary(end) {
             end -= 1;
         }
@@ -86,7 +86,8 @@ impl Continuations {
         let bytes = |all: &VecDeque<(String, String)>| -> usize {
             all.iter().map(|(_, rest)| rest.len()).sum()
         };
-        while !all.is_empty() && (all.len() >= MOST_RESTS || bytes(&all) + rest.len() > MOST_BYTES)
+        while !all.is_empty()
+            && (all.len() >= MAX_CONTINUATIONS || bytes(&all) + rest.len() > MAX_CONTINUATION_BYTES)
         {
             all.pop_front();
         }
@@ -94,7 +95,7 @@ impl Continuations {
         id
     }
 
-    /// The rest of this id. It stays until others push it out: a client may ask twice.
+    /// Returns the rest of a reply. It is not removed: a client may ask twice.
     pub(super) fn get(&self, id: &str) -> Option<String> {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.iter().find(|(known, _)| known == id).map(|(_, rest)| rest.clone())
@@ -102,12 +103,12 @@ impl Continuations {
 }
 
 impl ToolReply {
-    /// What came of a command on a page.
+    /// Builds the reply to a command.
     pub(super) fn of(outcome: &Outcome) -> Self {
-        let mut said = match &outcome.reply {
-            Reply::Snapshot(SnapshotReply::Text(shown)) => Self {
-                theirs: shown.text.clone(),
-                facts: json!({ "refs": shown.refs, "tokens": shown.tokens }),
+        let mut reply = match &outcome.reply {
+            Reply::Snapshot(SnapshotReply::Text(snapshot)) => Self {
+                untrusted: snapshot.text.clone(),
+                facts: json!({ "refs": snapshot.refs, "tokens": snapshot.tokens }),
                 ..Self::default()
             },
             Reply::Open(there)
@@ -115,164 +116,174 @@ impl ToolReply {
             | Reply::Forward(there)
             | Reply::Reload(there) => Self::of_arrival(there),
             Reply::Can(row) => Self::of_row(row),
-            Reply::Dialog(answered) => Self::of_answer(answered),
+            Reply::Dialog(dialog) => Self::of_dialog(dialog),
             reply @ Reply::Console(log) if log.lines.is_empty() => {
-                Self { ours: "no console lines".into(), facts: facts(reply), ..Self::default() }
+                Self { text: "no console lines".into(), facts: facts(reply), ..Self::default() }
             }
             reply @ Reply::Requests(log) if log.requests.is_empty() => {
-                Self { ours: "no requests".into(), facts: facts(reply), ..Self::default() }
+                Self { text: "no requests".into(), facts: facts(reply), ..Self::default() }
             }
             reply => match reply.verb_reply().receipt() {
                 Some(receipt) => Self::of_receipt(receipt),
                 None if !reply.verb_reply().has_page_text() => {
-                    Self { ours: reply.to_string(), facts: facts(reply), ..Self::default() }
+                    Self { text: reply.to_string(), facts: facts(reply), ..Self::default() }
                 }
-                None => Self { theirs: reply.to_string(), facts: facts(reply), ..Self::default() },
+                None => {
+                    Self { untrusted: reply.to_string(), facts: facts(reply), ..Self::default() }
+                }
             },
         };
-        said.add_notes(&outcome.notes);
-        said
+        reply.add_notes(&outcome.notes);
+        reply
     }
 
     fn of_arrival(there: &Arrival) -> Self {
         let status = there.status.map(|status| format!(" (status {status})")).unwrap_or_default();
         Self {
-            ours: format!("arrived{status}"),
-            theirs: there.to_string(),
+            text: format!("arrived{status}"),
+            untrusted: there.to_string(),
             facts: serde_json::to_value(there).unwrap_or_default(),
             ..Self::default()
         }
     }
 
-    fn of_answer(answered: &DialogReply) -> Self {
+    fn of_dialog(answered: &DialogReply) -> Self {
         let verb = if answered.accepted { "accepted" } else { "dismissed" };
-        let ours = format!("{verb} the {}{}", answered.dialog.kind, came_of_it(answered.effect));
-        let theirs = format!("dialog: {}\n", text::quoted(&answered.dialog.message));
-        let mut said = Self { ours, theirs, ..Self::default() };
-        said.add_events(&answered.events);
-        said.theirs.push_str(answered.delta.trim_end());
-        said.theirs.truncate(said.theirs.trim_end().len());
-        said.facts = without_delta(answered);
-        said
+        let text = format!("{verb} the {}{}", answered.dialog.kind, effect_text(answered.effect));
+        let untrusted = format!("dialog: {}\n", text::quoted(&answered.dialog.message));
+        let mut reply = Self { text, untrusted, ..Self::default() };
+        reply.add_events(&answered.events);
+        reply.untrusted.push_str(answered.delta.trim_end());
+        reply.untrusted.truncate(reply.untrusted.trim_end().len());
+        reply.facts = without_delta(answered);
+        reply
     }
 
-    /// What happened besides: our words and the page's apart.
+    /// Adds page events, with trusted and page text separated.
     fn add_events(&mut self, events: &[PageEvent]) {
         for event in events {
             if !is_page_speech(&event.kind) {
-                self.ours.push_str(&format!("\n! {}: {}", event.kind, spoken(&event.message)));
+                self.text.push_str(&format!(
+                    "\n! {}: {}",
+                    event.kind,
+                    in_tool_words(&event.message)
+                ));
             }
             if event.page_text.is_some() || event.path.is_some() {
                 let path = event.path.as_ref().map(|path| format!(" → {}", text::quoted(path)));
-                let (said, path) = (quoted_text(&event.page_text), path.unwrap_or_default());
-                self.theirs.push_str(&format!("! {}:{said}{path}\n", event.kind));
+                let (page_text, path) = (quoted_text(&event.page_text), path.unwrap_or_default());
+                self.untrusted.push_str(&format!("! {}:{page_text}{path}\n", event.kind));
             }
         }
     }
 
     fn of_row(row: &CapabilityRow) -> Self {
-        let mut theirs = String::new();
+        let mut untrusted = String::new();
         for (key, fact) in &row.evidence {
-            theirs.push_str(&format!("{key}: {}\n", told(key, fact)));
+            untrusted.push_str(&format!("{key}: {}\n", evidence_text(key, fact)));
         }
         Self {
-            ours: format!("{}: {}; next: {}", row.capability_id, row.state, row.next),
-            theirs: theirs.trim_end().to_owned(),
+            text: format!("{}: {}; next: {}", row.capability_id, row.state, row.next),
+            untrusted: untrusted.trim_end().to_owned(),
             facts: serde_json::to_value(row).unwrap_or_default(),
             ..Self::default()
         }
     }
 
-    /// One line of ours, without a word of the page's; what is different in its words.
+    /// One trusted line without page text; the delta as page text.
     fn of_receipt(receipt: &Receipt) -> Self {
-        let mut ours = receipt.action.clone();
+        let mut text = receipt.action.clone();
         if let Some(target) = &receipt.target {
             let name = target.ref_name.as_deref().unwrap_or_default();
-            ours.push_str(&format!(
+            text.push_str(&format!(
                 " {}{}{name}",
                 target.role,
                 if name.is_empty() { "" } else { " " }
             ));
         }
         let no_effect = format!(": {}", receipt.no_effect());
-        ours.push_str(match (receipt.dispatched, receipt.effect) {
-            (false, _) => ": nothing to do, it was so already",
+        text.push_str(match (receipt.dispatched, receipt.effect) {
+            (false, _) => ": nothing to do, already in that state",
             (true, Effect::None) => &no_effect,
-            (true, effect) => came_of_it(effect),
+            (true, effect) => effect_text(effect),
         });
         if receipt.effect == Effect::Changed && !receipt.changes.is_empty() {
-            ours.push_str(&format!(" ({})", receipt.changes.join(", ")));
+            text.push_str(&format!(" ({})", receipt.changes.join(", ")));
         }
         if receipt.settled.how == "capped" {
-            ours.push_str(&format!(", still going on after {} ms", receipt.settled.ms));
+            text.push_str(&format!(", still going on after {} ms", receipt.settled.ms));
         }
-        let mut theirs = String::new();
+        let mut untrusted = String::new();
         for (at, blocker) in receipt.blocked.iter().enumerate() {
             let separator = if at == 0 { ":" } else { ";" };
             match &blocker.field {
                 Some(field) => {
                     let name = field.ref_name.as_deref().unwrap_or(&field.role);
-                    ours.push_str(&format!("{separator} {name} {}", blocker.reason));
-                    theirs.push_str(&format!("blocked: {blocker}\n"));
+                    text.push_str(&format!("{separator} {name} {}", blocker.reason));
+                    untrusted.push_str(&format!("blocked: {blocker}\n"));
                 }
-                None => ours.push_str(&format!("{separator} {}", blocker.reason)),
+                None => text.push_str(&format!("{separator} {}", blocker.reason)),
             }
         }
-        // What a ref means is known to who gives it.
+        // The caller knows the target of a ref.
         if let Some(target) =
             receipt.target.as_ref().filter(|_| receipt.strategy.as_deref() != Some("ref"))
         {
-            theirs.push_str(&format!("target: {} {}\n", target.role, text::quoted(&target.name)));
+            untrusted.push_str(&format!(
+                "target: {} {}\n",
+                target.role,
+                text::quoted(&target.name)
+            ));
         }
         if let Some(value) = receipt.value_text() {
-            theirs.push_str(&format!("value: {value}\n"));
+            untrusted.push_str(&format!("value: {value}\n"));
         }
-        let mut said = Self { ours, theirs, ..Self::default() };
-        said.add_events(&receipt.events);
-        said.theirs.push_str(receipt.delta.trim_end());
-        said.theirs.truncate(said.theirs.trim_end().len());
-        said.facts = without_delta(receipt);
-        said
+        let mut reply = Self { text, untrusted, ..Self::default() };
+        reply.add_events(&receipt.events);
+        reply.untrusted.push_str(receipt.delta.trim_end());
+        reply.untrusted.truncate(reply.untrusted.trim_end().len());
+        reply.facts = without_delta(receipt);
+        reply
     }
 
-    /// Why a call failed, and what now.
+    /// Builds the reply to a failed call: error and next step.
     pub(super) fn failure(error: &Error, element: Option<&str>) -> Self {
-        Self::told_failure(error, element, false)
+        Self::failure_reply(error, element, false)
     }
 
-    /// Why a call was not understood: nobody else has spoken yet.
-    pub(super) fn misunderstood(error: &Error) -> Self {
-        Self::told_failure(error, None, true)
+    /// Builds the reply to an invalid call, whose message holds no page text.
+    pub(super) fn invalid_call(error: &Error) -> Self {
+        Self::failure_reply(error, None, true)
     }
 
-    fn told_failure(error: &Error, element: Option<&str>, is_ours: bool) -> Self {
+    fn failure_reply(error: &Error, element: Option<&str>, is_trusted: bool) -> Self {
         let details = error.details();
-        let mut ours = format!("error {}", details.code);
-        let mut theirs = String::new();
-        // What the page calls things stands in quotes, and some messages are all its own.
-        let is_ours =
-            is_ours || OURS.contains(&details.code) && !details.message.contains(['"', '\'']);
-        match is_ours {
-            true => ours.push_str(&format!(": {}", spoken(&details.message))),
+        let mut text = format!("error {}", details.code);
+        let mut untrusted = String::new();
+        // Page text in messages is quoted; messages of some codes are page text as a whole.
+        let is_trusted = is_trusted
+            || TRUSTED_MESSAGES.contains(&details.code) && !details.message.contains(['"', '\'']);
+        match is_trusted {
+            true => text.push_str(&format!(": {}", in_tool_words(&details.message))),
             false => {
-                // In general words; which element and what the page says is theirs.
-                ours.push_str(&format!(": {}", details.code.usual().means));
-                theirs.push_str(&format!("{}\n", details.message));
+                // The general meaning is trusted; the message is not.
+                text.push_str(&format!(": {}", details.code.usual().means));
+                untrusted.push_str(&format!("{}\n", details.message));
             }
         }
         if let Some(element) = element {
             let element = text::cut_chars(element, 100);
-            theirs.push_str(&format!("meant: {}\n", text::quoted(&element)));
+            untrusted.push_str(&format!("meant: {}\n", text::quoted(&element)));
         }
         for (key, fact) in details.evidence.iter().flatten() {
-            // What a dialog says is the message of its own.
-            let is_said = details.code == Code::PageDialogOpen && key == "message";
+            // The text of an open dialog.
+            let is_message = details.code == Code::PageDialogOpen && key == "message";
             match fact {
-                Evidence::Text(said) if is_said => {
-                    theirs.push_str(&format!("{key}: {}\n", text::quoted(said)));
+                Evidence::Text(message) if is_message => {
+                    untrusted.push_str(&format!("{key}: {}\n", text::quoted(message)));
                 }
                 fact if LISTED.contains(&&**key) => {
-                    theirs.push_str(&format!("{key}: {}\n", told(key, fact)));
+                    untrusted.push_str(&format!("{key}: {}\n", evidence_text(key, fact)));
                 }
                 _ => {}
             }
@@ -282,41 +293,45 @@ impl ToolReply {
             _ => 0,
         };
         match done {
-            0 => ours.push_str(&format!("\n{}", change(details.code, details.mutation_allowed))),
-            done => ours.push_str(&format!("\nthe first {done} were done, the rest not")),
+            0 => text.push_str(&format!("\n{}", change(details.code, details.mutation_allowed))),
+            done => text.push_str(&format!("\nthe first {done} were done, the rest not")),
         }
         let verb = details.evidence.as_ref().and_then(|all| all.get("use"));
-        let tool = verb.and_then(|verb| tool_for(&told("use", verb)));
+        let tool = verb.and_then(|verb| tool_for(&evidence_text("use", verb)));
         let now = next(details.code).or_else(|| advice(details.retry_hint));
-        ours.push_str("\nnext: ");
+        text.push_str("\nnext: ");
         match tool {
-            Some(tool) => ours.push_str(&format!("use {tool}")),
-            None => ours.push_str(now.unwrap_or(details.retry_hint.advice())),
+            Some(tool) => text.push_str(&format!("use {tool}")),
+            None => text.push_str(now.unwrap_or(details.retry_hint.advice())),
         }
         let facts = serde_json::to_value(error).unwrap_or_default();
-        let theirs = theirs.trim_end().to_owned();
-        let mut said = Self { ours, theirs, facts, is_error: true, picture: None };
-        said.add_notes(&details.notes);
-        said
+        let untrusted = untrusted.trim_end().to_owned();
+        let mut reply = Self { text, untrusted, facts, is_error: true, image: None };
+        reply.add_notes(&details.notes);
+        reply
     }
 
-    /// Adds what else there is to know: our sentences to ours, the page's text to theirs.
+    /// Adds notes, with trusted and page text separated.
     pub(super) fn add_notes(&mut self, notes: &[Note]) {
         for note in notes {
             if !is_page_speech(&note.code) {
-                begin_line(&mut self.ours);
-                self.ours.push_str(&format!("note ({}): {}", note.code, spoken(&note.message)));
+                begin_line(&mut self.text);
+                self.text.push_str(&format!(
+                    "note ({}): {}",
+                    note.code,
+                    in_tool_words(&note.message)
+                ));
             }
             if note.page_text.is_some() {
-                begin_line(&mut self.theirs);
-                self.theirs.push_str(&format!("{}:{}", note.code, quoted_text(&note.page_text)));
+                begin_line(&mut self.untrusted);
+                self.untrusted.push_str(&format!("{}:{}", note.code, quoted_text(&note.page_text)));
             }
         }
     }
 
-    /// Puts one after the other.
+    /// Appends another reply.
     pub(super) fn then(mut self, other: Self) -> Self {
-        for (text, more) in [(&mut self.ours, other.ours), (&mut self.theirs, other.theirs)] {
+        for (text, more) in [(&mut self.text, other.text), (&mut self.untrusted, other.untrusted)] {
             if !text.is_empty() && !more.is_empty() {
                 text.push('\n');
             }
@@ -329,37 +344,38 @@ impl ToolReply {
         self
     }
 
-    /// The reply as a client gets it, with the page that it is about and at most so many tokens.
+    /// Builds the MCP result, with the page id and a token limit.
     pub(super) fn finish(
         mut self,
         page: Option<TabId>,
-        most: u32,
-        rests: &Continuations,
+        max_tokens: u32,
+        continuations: &Continuations,
     ) -> CallToolResult {
         let mut text = page.map(|page| format!("[page {page}]")).unwrap_or_default();
-        if !text.is_empty() && !self.ours.is_empty() {
+        if !text.is_empty() && !self.text.is_empty() {
             text.push(' ');
         }
-        text.push_str(&self.ours);
-        let theirs = std::mem::take(&mut self.theirs);
-        if !theirs.is_empty() {
-            let room = most.saturating_sub(tokens::calibrated(&text)).saturating_sub(60).max(50);
-            let (shown, rest) = cut(&theirs, room);
-            let nonce = nonce_for(&theirs);
+        text.push_str(&self.text);
+        let untrusted = std::mem::take(&mut self.untrusted);
+        if !untrusted.is_empty() {
+            let budget =
+                max_tokens.saturating_sub(tokens::calibrated(&text)).saturating_sub(60).max(50);
+            let (shown, rest) = cut(&untrusted, budget);
+            let nonce = nonce_for(&untrusted);
             if !text.is_empty() {
                 text.push('\n');
             }
             text.push_str(&format!("<page-{nonce}>\n{shown}\n</page-{nonce}>"));
             if !rest.is_empty() {
                 let lines = rest.lines().count();
-                let id = rests.keep(rest);
+                let id = continuations.store(rest);
                 text.push_str(&format!(
                     "\n[cut: {lines} more lines; browser_snapshot with more: \"{id}\" gives them, find or root what you look for]"
                 ));
             }
         }
         let mut content = vec![ContentBlock::text(escape_unsafe(&text))];
-        if let Some((bytes, kind)) = self.picture {
+        if let Some((bytes, kind)) = self.image {
             use base64::Engine;
             let data = base64::engine::general_purpose::STANDARD.encode(bytes);
             content.push(ContentBlock::image(data, kind));
@@ -376,13 +392,13 @@ impl ToolReply {
             true => CallToolResult::error(content),
             false => CallToolResult::success(content),
         };
-        // What is long is in the text; twice would be too much.
-        if weight(&facts) > MOST_FACTS.min(most as usize * 2) {
+        // Large content is in the text already.
+        if json_len(&facts) > MAX_FACT_BYTES.min(max_tokens as usize * 2) {
             facts.retain(|name, _| name == "page" || name == "errorCode");
         }
-        let untrusted = untrusted(&facts);
-        if !untrusted.is_empty() {
-            facts.insert("untrusted".into(), untrusted.into());
+        let fields = untrusted_fields(&facts);
+        if !fields.is_empty() {
+            facts.insert("untrusted".into(), fields.into());
         }
         if !facts.is_empty() {
             let mut facts = Value::Object(facts);
@@ -393,8 +409,8 @@ impl ToolReply {
     }
 }
 
-/// Facts of ours: no page chooses what they say.
-const TRUSTED: &[&str] = &[
+/// Structured fields that never hold page text.
+const TRUSTED_FACTS: &[&str] = &[
     "action",
     "activeContext",
     "capabilityId",
@@ -416,8 +432,8 @@ const TRUSTED: &[&str] = &[
     "watchedMs",
 ];
 
-/// The facts that may have text of the page in them: all that have any text and are not ours.
-fn untrusted(facts: &serde_json::Map<String, Value>) -> Vec<Value> {
+/// Lists the fields that may hold page text: all with text that are not trusted.
+fn untrusted_fields(facts: &serde_json::Map<String, Value>) -> Vec<Value> {
     fn has_text(value: &Value) -> bool {
         match value {
             Value::String(text) => !text.is_empty(),
@@ -426,12 +442,12 @@ fn untrusted(facts: &serde_json::Map<String, Value>) -> Vec<Value> {
             Value::Null | Value::Bool(_) | Value::Number(_) => false,
         }
     }
-    let theirs =
-        facts.iter().filter(|(name, value)| !TRUSTED.contains(&&***name) && has_text(value));
-    theirs.map(|(name, _)| Value::String(name.clone())).collect()
+    let untrusted =
+        facts.iter().filter(|(name, value)| !TRUSTED_FACTS.contains(&&***name) && has_text(value));
+    untrusted.map(|(name, _)| Value::String(name.clone())).collect()
 }
 
-/// Escapes what is unsafe in all strings of a value, names included.
+/// Escapes unsafe characters in all strings of a value, names included.
 fn escape_all(value: &mut Value) {
     match value {
         Value::String(text) => {
@@ -453,7 +469,7 @@ fn escape_all(value: &mut Value) {
     }
 }
 
-/// A word for the marks of a fence that is nowhere in the fenced text.
+/// Returns a nonce for the fence that does not occur in the fenced text.
 fn nonce_for(text: &str) -> String {
     loop {
         let nonce = crate::random::word();
@@ -473,16 +489,16 @@ fn quoted_text(text: &Option<String>) -> String {
     text.as_ref().map(|text| format!(" {}", text::quoted(text))).unwrap_or_default()
 }
 
-fn weight(facts: &serde_json::Map<String, Value>) -> usize {
+fn json_len(facts: &serde_json::Map<String, Value>) -> usize {
     serde_json::to_string(facts).map_or(usize::MAX, |text| text.len())
 }
 
-/// What fits, in whole lines where possible, and the rest.
-fn cut(text: &str, most: u32) -> (&str, &str) {
-    if tokens::calibrated(text) <= most {
+/// Splits a text at the token limit, at a line end if possible.
+fn cut(text: &str, max_tokens: u32) -> (&str, &str) {
+    if tokens::calibrated(text) <= max_tokens {
         return (text, "");
     }
-    // Tokens grow with the text: the most that fits is found by halving.
+    // Binary search: tokens grow with the text.
     let (mut fits, mut not) = (0, text.len());
     while not - fits > 16 {
         let mut middle = fits + (not - fits) / 2;
@@ -492,7 +508,7 @@ fn cut(text: &str, most: u32) -> (&str, &str) {
         if middle <= fits {
             break;
         }
-        match tokens::calibrated(&text[..middle]) <= most {
+        match tokens::calibrated(&text[..middle]) <= max_tokens {
             true => fits = middle,
             false => not = middle,
         }
@@ -503,8 +519,8 @@ fn cut(text: &str, most: u32) -> (&str, &str) {
     (&text[..at], text[at..].trim_start_matches('\n'))
 }
 
-/// An effect, as it is said after what was done.
-fn came_of_it(effect: Effect) -> &'static str {
+/// Describes an effect after the action.
+fn effect_text(effect: Effect) -> &'static str {
     match effect {
         Effect::Changed => ": changed",
         Effect::None => ": no effect",
@@ -512,11 +528,11 @@ fn came_of_it(effect: Effect) -> &'static str {
         Effect::Navigated => ": navigated",
         Effect::Dialog => ": a dialog opened; answer it with browser_handle_dialog",
         Effect::Download => ": download",
-        Effect::Unknown => ": done, but the page does not tell what came of it",
+        Effect::Unknown => ": done, effect unknown",
     }
 }
 
-/// The facts of a reply whose delta is in its text.
+/// Structured content of a reply without its delta, which is in the text.
 fn without_delta(reply: &impl Serialize) -> Value {
     let mut facts = serde_json::to_value(reply).unwrap_or_default();
     if let Some(facts) = facts.as_object_mut() {
@@ -525,14 +541,14 @@ fn without_delta(reply: &impl Serialize) -> Value {
     facts
 }
 
-/// The facts in a reply.
+/// Structured content of a reply.
 fn facts(reply: &Reply) -> Value {
     let mut whole = serde_json::to_value(reply).unwrap_or_default();
     whole.get_mut("result").map(Value::take).unwrap_or_default()
 }
 
-/// A message without the words of the command line.
-fn spoken(message: &str) -> String {
+/// Replaces command line syntax in a message by tool calls.
+fn in_tool_words(message: &str) -> String {
     let deeper =
         message.split_once(": `--max-depth ").map(|(what, _)| format!("{what}: give a `root`"));
     deeper
@@ -552,34 +568,32 @@ fn spoken(message: &str) -> String {
         .replace("`agbrowse upload --chooser`", "browser_file_upload without `paths`")
 }
 
-fn told(key: &str, fact: &Evidence) -> String {
+fn evidence_text(key: &str, fact: &Evidence) -> String {
     match fact {
         Evidence::Unknown => "not known".to_owned(),
         Evidence::Flag(flag) => flag.to_string(),
         Evidence::Number(number) => number.to_string(),
-        Evidence::Text(text) => fact_line(key, text).into_owned(),
+        Evidence::Text(text) => evidence_line(key, text).into_owned(),
         Evidence::List(all) => {
-            all.iter().map(|line| format!("\n  {}", fact_line(key, line))).collect()
+            all.iter().map(|line| format!("\n  {}", evidence_line(key, line))).collect()
         }
     }
 }
 
-/// Whether anything was done to the page before it failed.
+/// Describes whether the page changed before the failure.
 fn change(code: Code, may_have: bool) -> &'static str {
     match code {
-        Code::ActNoEffect | Code::ActNotTaken => {
-            "it was done, but not with the effect that was asked for"
-        }
+        Code::ActNoEffect | Code::ActNotTaken => "it was done, without the requested effect",
         Code::PageDialogOpen => "nothing was done",
         Code::CommandTimeout | Code::DaemonLost | Code::TabCrashed | Code::PageUnresponsive => {
-            "whether anything was done is not known"
+            "unknown whether anything was done"
         }
         _ if may_have => "the page may have changed",
         _ => "nothing was done",
     }
 }
 
-/// What a hint means to a client of tools, where a person at a shell does something else.
+/// Next step for a retry hint, where tools differ from the command line.
 fn advice(hint: RetryHint) -> Option<&'static str> {
     Some(match hint {
         RetryHint::WaitLonger => "wait with browser_wait_for and call again",
@@ -588,7 +602,7 @@ fn advice(hint: RetryHint) -> Option<&'static str> {
         RetryHint::CloseTabOrWait => "wait, or use another tab: browser_tabs with action new",
         RetryHint::ListTabs | RetryHint::TabSwitch => "list the tabs with browser_tabs",
         RetryHint::OpenAgain | RetryHint::ReloadTab => "open the page again with browser_navigate",
-        RetryHint::PassNth => "use the ref of the one that is meant",
+        RetryHint::PassNth => "use the ref of the intended element",
         RetryHint::SetSecret => "have the user set the secret in the environment of the server",
         RetryHint::ClearTheWay => "close or move what is in the way, then call again",
         RetryHint::RunDoctor | RetryHint::RestartDaemon => "have the user run `agbrowse doctor`",
@@ -596,7 +610,7 @@ fn advice(hint: RetryHint) -> Option<&'static str> {
     })
 }
 
-/// The tool that does what a verb does.
+/// Returns the tool for a verb.
 fn tool_for(verb: &str) -> Option<&'static str> {
     Some(match verb {
         "check" | "click" => "browser_click",
@@ -605,14 +619,14 @@ fn tool_for(verb: &str) -> Option<&'static str> {
     })
 }
 
-/// What to do now, where a client of tools does something else than a person at a shell.
+/// Next step for an error code, where tools differ from the command line.
 fn next(code: Code) -> Option<&'static str> {
     Some(match code {
         Code::SnapshotRefStale | Code::SnapshotRefNotFound => {
             "take a new snapshot with browser_snapshot and use its refs"
         }
-        Code::CommandInvalid => "call again with the arguments that are expected",
-        Code::TargetAmbiguous => "use the ref of the one that is meant",
+        Code::CommandInvalid => "call again with the expected arguments",
+        Code::TargetAmbiguous => "use the ref of the intended element",
         Code::TargetNotFound => "look with browser_snapshot, or wait with browser_wait_for",
         Code::PageDialogOpen => "answer the dialog with browser_handle_dialog",
         Code::TabNotFound | Code::TabTargetLost => "list the tabs with browser_tabs",
@@ -632,7 +646,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_is_cut_can_be_put_together_again() {
+    fn cut_parts_join_to_the_whole_text() {
         let lines: Vec<String> =
             (0..300).map(|n| format!("- button \"Button {n}\" [ref=e{n}]")).collect();
         for text in [lines.join("\n"), lines.join(" "), "ä".repeat(3000), "\n\n- one".into()] {
@@ -667,39 +681,42 @@ mod tests {
         }
     }
 
-    /// Replies of every kind about a page that chose this text wherever it can choose one.
-    fn replies(said: &str) -> Vec<ToolReply> {
-        let quoted = text::quoted(said);
-        let event = |kind: &str| json!({ "kind": kind, "message": "it happened", "pageText": said, "path": said });
+    /// Replies of every kind with this text in every place for page text.
+    fn replies(page_text: &str) -> Vec<ToolReply> {
+        let quoted = text::quoted(page_text);
+        let event = |kind: &str| json!({ "kind": kind, "message": "it happened", "pageText": page_text, "path": page_text });
         let receipt = json!({
-            "action": "select", "target": { "ref": "e1", "role": "combobox", "name": said }, "strategy": "text",
+            "action": "select", "target": { "ref": "e1", "role": "combobox", "name": page_text }, "strategy": "text",
             "dispatched": true, "dispatchedMs": 1.0, "settled": { "how": "quiet", "ms": 1 }, "effect": "changed",
-            "delta": format!("+ button {quoted}"), "value": said,
+            "delta": format!("+ button {quoted}"), "value": page_text,
             "events": [event("page-error"), event("console-error"), event("dialog"), event("download")],
         });
         let read = |verb: &str, result: Value| -> Reply {
             serde_json::from_value(json!({ "verb": verb, "result": result })).unwrap()
         };
         let replies = [
-            read("open", json!({ "url": said, "title": said, "status": 200, "phase": "loaded" })),
+            read(
+                "open",
+                json!({ "url": page_text, "title": page_text, "status": 200, "phase": "loaded" }),
+            ),
             read("select", receipt),
-            read("get", json!({ "what": "text", "value": said })),
+            read("get", json!({ "what": "text", "value": page_text })),
             read(
                 "dialog",
                 json!({
-                    "dialog": { "kind": "alert", "message": said }, "accepted": true, "effect": "dialog",
+                    "dialog": { "kind": "alert", "message": page_text }, "accepted": true, "effect": "dialog",
                     "delta": format!("+ button {quoted}"), "events": [event("page-error"), event("dialog")],
-                    "open": { "kind": "prompt", "message": said, "defaultText": said },
+                    "open": { "kind": "prompt", "message": page_text, "defaultText": page_text },
                 }),
             ),
             read(
                 "console",
-                json!({ "lines": [{ "level": "error", "text": said, "at": said, "ms": 1 }], "earlier": 0 }),
+                json!({ "lines": [{ "level": "error", "text": page_text, "at": page_text, "ms": 1 }], "earlier": 0 }),
             ),
         ];
         let notes = vec![
-            Note::new("page-error", "page error").with_page_text(said),
-            Note::new("silent-frame", "a frame did not answer").with_page_text(said),
+            Note::new("page-error", "page error").with_page_text(page_text),
+            Note::new("silent-frame", "a frame did not answer").with_page_text(page_text),
         ];
         let mut all: Vec<ToolReply> = replies
             .into_iter()
@@ -707,11 +724,12 @@ mod tests {
             .collect();
         let error = Error::new(Code::ActCovered)
             .message(format!("button {quoted} is covered"))
-            .evidence("options", vec![said.to_owned()])
-            .evidence("message", said);
-        all.push(ToolReply::failure(&error, Some(said)));
-        let error =
-            Error::new(Code::PageDialogOpen).message("an alert waits").evidence("message", said);
+            .evidence("options", vec![page_text.to_owned()])
+            .evidence("message", page_text);
+        all.push(ToolReply::failure(&error, Some(page_text)));
+        let error = Error::new(Code::PageDialogOpen)
+            .message("an alert waits")
+            .evidence("message", page_text);
         all.push(ToolReply::failure(&error, None));
         all
     }
@@ -737,8 +755,8 @@ mod tests {
                     prop_assert!(escape_unsafe(&text) == text, "{:?}", text);
                 }
                 let text = result["content"][0]["text"].as_str().unwrap();
-                let (ours, fenced) = text.split_once("\n<page-").unwrap();
-                prop_assert!(!ours.contains("FORGED"), "{}", ours);
+                let (text, fenced) = text.split_once("\n<page-").unwrap();
+                prop_assert!(!text.contains("FORGED"), "{}", text);
                 let end = format!("\n</page-{}>", &fenced[..8]);
                 prop_assert!(fenced.ends_with(&end) && fenced.matches(&end).count() == 1, "{}", fenced);
                 let facts = result["structuredContent"].as_object().unwrap();

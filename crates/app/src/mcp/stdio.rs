@@ -1,7 +1,7 @@
-//! Standard input and output: a message in each line.
+//! The stdio transport: one JSON-RPC message per line.
 //!
-//! What cannot be understood is answered with what is wrong with it, under its own id, so that nobody waits in vain. A
-//! client that does not read is not read from.
+//! Malformed requests get an error response under their own id, so that the client does not wait for one. Reading pauses
+//! while the client does not read its responses.
 
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -16,38 +16,38 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, Notify};
 
-/// The longest line that is read.
+/// Maximum length of a line.
 const MAX_LINE: usize = 16 << 20;
 
-/// With so many requests that are not answered, nothing more is taken in: whoever asks on does not read the answers.
-const MOST_WAITING: usize = 500;
+/// Maximum of unanswered requests. Above it, reading pauses: the client does not read its responses.
+const MAX_UNANSWERED: usize = 500;
 
-/// Methods that we serve: who calls one of them wrongly is told what is wrong.
+/// Supported methods, for which invalid parameters are reported.
 const METHODS: [&str; 4] = ["initialize", "tools/call", "tools/list", "server/discover"];
 
 const INVALID_REQUEST: i32 = -32600;
 const INVALID_PARAMS: i32 = -32602;
 
-/// The two pipes.
+/// The transport over two pipes.
 pub(super) struct StdioTransport<R, W> {
     read: BufReader<R>,
-    /// What was read of the line that is being read.
+    /// The part of the current line that was read.
     line: Vec<u8>,
-    /// The rest of this line is not read: it is too long.
+    /// The current line is too long: its rest is skipped.
     is_skipping: bool,
-    /// The client has asked for something. What comes before that means nothing.
-    has_begun: bool,
-    /// What came in one line and is not taken in yet.
+    /// The client has sent a request. Messages before that are ignored.
+    has_request: bool,
+    /// Parsed messages that are not delivered yet.
     waiting: VecDeque<ClientJsonRpcMessage>,
     out: Arc<Writer<W>>,
 }
 
-/// The way out.
+/// The output side.
 struct Writer<W> {
     write: Mutex<Option<W>>,
-    /// Requests that are not answered.
+    /// Unanswered requests.
     open: std::sync::Mutex<HashSet<RequestId>>,
-    /// One has been answered.
+    /// Notified when a request is answered.
     answered: Notify,
 }
 
@@ -67,25 +67,25 @@ impl<W: AsyncWrite + Unpin> Writer<W> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Nobody waits for this any more.
+    /// Removes an answered or cancelled request.
     fn close(&self, id: &RequestId) {
         self.open().remove(id);
         self.answered.notify_one();
     }
 }
 
-/// A line that was read.
+/// Result of reading a line.
 enum ReadLine {
     Whole,
     TooLong,
     End,
 }
 
-/// What a text turned out to be.
+/// Result of parsing a message.
 #[derive(Debug)]
 enum Parsed {
     Message(Box<ClientJsonRpcMessage>),
-    /// It is answered with this.
+    /// Invalid, with its error response.
     Wrong(Value),
     Nothing,
 }
@@ -98,13 +98,13 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> StdioTranspor
             read: BufReader::new(read),
             line: Vec::new(),
             is_skipping: false,
-            has_begun: false,
+            has_request: false,
             waiting: VecDeque::new(),
             out: Arc::new(out),
         }
     }
 
-    /// Reads up to the end of a line. Dropped half-way, it goes on from there.
+    /// Reads up to the end of a line. Cancel-safe: the next call continues.
     async fn read_line(&mut self) -> io::Result<ReadLine> {
         loop {
             let found = self.read.fill_buf().await?;
@@ -131,14 +131,14 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> StdioTranspor
         }
     }
 
-    /// Takes in what a line says; what cannot be understood is answered.
-    fn take_in(&mut self, line: &[u8]) {
+    /// Parses a line into the message queue; responds to invalid messages.
+    fn enqueue(&mut self, line: &[u8]) {
         let all = match serde_json::from_slice::<Vec<Value>>(line) {
-            // Several in one line were part of the protocol once.
+            // A batch, as in older protocol revisions.
             Ok(all) if !all.is_empty() => {
-                all.iter().map(|one| understand(one.to_string().as_bytes())).collect()
+                all.iter().map(|one| parse_message(one.to_string().as_bytes())).collect()
             }
-            _ => vec![understand(line)],
+            _ => vec![parse_message(line)],
         };
         for one in all {
             match one {
@@ -149,7 +149,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> StdioTranspor
         }
     }
 
-    /// Sends an answer of our own. Whoever reads may stop to wait for it at any time, so nobody waits for it.
+    /// Sends an error response in a task of its own: the reading future may be dropped at any time.
     fn answer(&self, answer: &Value) {
         let (out, line) = (self.out.clone(), answer.to_string().into_bytes());
         tokio::spawn(async move { out.send(line).await });
@@ -160,11 +160,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> StdioTranspor
             if let Some(message) = self.waiting.pop_front() {
                 match &message {
                     JsonRpcMessage::Request(request) => {
-                        self.has_begun = true;
+                        self.has_request = true;
                         self.out.open().insert(request.id.clone());
                     }
-                    JsonRpcMessage::Notification(told) => {
-                        if let ClientNotification::CancelledNotification(it) = &told.notification
+                    JsonRpcMessage::Notification(notification) => {
+                        if let ClientNotification::CancelledNotification(it) =
+                            &notification.notification
                             && let Some(id) = &it.params.request_id
                         {
                             self.out.close(id);
@@ -172,12 +173,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> StdioTranspor
                     }
                     _ => {}
                 }
-                if self.has_begun {
+                if self.has_request {
                     return Ok(Some(message));
                 }
                 continue;
             }
-            while self.out.open().len() > MOST_WAITING {
+            while self.out.open().len() > MAX_UNANSWERED {
                 self.out.answered.notified().await;
             }
             match self.read_line().await? {
@@ -188,7 +189,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> StdioTranspor
                 }
                 ReadLine::Whole => {
                     let line = std::mem::take(&mut self.line);
-                    self.take_in(line.trim_ascii());
+                    self.enqueue(line.trim_ascii());
                     self.line = line;
                     self.line.clear();
                     self.line.shrink_to(1 << 16);
@@ -198,9 +199,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin + Send + 'static> StdioTranspor
     }
 }
 
-/// Reads a message.
-fn understand(text: &[u8]) -> Parsed {
-    // Whoever sends us something that is no JSON may send us our own answer back: nothing is said to that.
+/// Parses a message.
+fn parse_message(text: &[u8]) -> Parsed {
+    // No response to invalid JSON: it may be an echo of our own output.
     let Ok(value) = serde_json::from_slice::<Value>(text) else { return Parsed::Nothing };
     let wrong = |code, message: &str| {
         Parsed::Wrong(error(value.get("id").unwrap_or(&Value::Null), code, message))
@@ -209,21 +210,23 @@ fn understand(text: &[u8]) -> Parsed {
     match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
         Ok(JsonRpcMessage::Request(request)) => match (&request.request, method) {
             (ClientRequest::CustomRequest(_), Some(method)) if METHODS.contains(&method) => {
-                match with_arguments(&value) {
+                match with_parsed_arguments(&value) {
                     Some(message) => Parsed::Message(Box::new(message)),
-                    None => wrong(INVALID_PARAMS, &expected(method)),
+                    None => wrong(INVALID_PARAMS, &expected_params(method)),
                 }
             }
             _ => Parsed::Message(Box::new(JsonRpcMessage::Request(request))),
         },
         Ok(message) => Parsed::Message(Box::new(message)),
-        // Who answers or tells something expects nothing.
+        // Notifications and responses get no response.
         Err(_) if method.is_some() && value.get("id").is_none() => Parsed::Nothing,
         Err(_) if value.get("result").is_some() || value.get("error").is_some() => Parsed::Nothing,
-        Err(_) => match with_arguments(&value) {
+        Err(_) => match with_parsed_arguments(&value) {
             Some(message) => Parsed::Message(Box::new(message)),
-            None if method.is_some_and(|method| METHODS.contains(&method)) && is_id(&value) => {
-                wrong(INVALID_PARAMS, &expected(method.unwrap_or_default()))
+            None if method.is_some_and(|method| METHODS.contains(&method))
+                && has_valid_id(&value) =>
+            {
+                wrong(INVALID_PARAMS, &expected_params(method.unwrap_or_default()))
             }
             None => wrong(
                 INVALID_REQUEST,
@@ -233,13 +236,13 @@ fn understand(text: &[u8]) -> Parsed {
     }
 }
 
-/// Whether a request has an id that it can be answered under.
-fn is_id(value: &Value) -> bool {
+/// True if the request has a valid id.
+fn has_valid_id(value: &Value) -> bool {
     value.get("id").is_some_and(|id| id.is_string() || id.is_i64())
 }
 
-/// A call whose arguments are an object in a text, as some models write them.
-fn with_arguments(value: &Value) -> Option<ClientJsonRpcMessage> {
+/// Parses a call whose arguments are an object in a string, as some models write them.
+fn with_parsed_arguments(value: &Value) -> Option<ClientJsonRpcMessage> {
     let arguments = value.get("params")?.get("arguments")?.as_str()?;
     let arguments: Value = serde_json::from_str(arguments).ok()?;
     let mut value = value.clone();
@@ -253,7 +256,7 @@ fn with_arguments(value: &Value) -> Option<ClientJsonRpcMessage> {
     }
 }
 
-fn expected(method: &str) -> String {
+fn expected_params(method: &str) -> String {
     match method {
         "tools/call" => {
             "tools/call takes `params` with `name`, a text, and `arguments`, an object".to_owned()
@@ -312,18 +315,18 @@ where
 mod tests {
     use super::*;
 
-    /// What becomes of a line: `message`, `nothing`, or the code and the id of the answer.
+    /// Asserts the result of a line: `message`, `nothing`, or code and id of the error response.
     fn check(line: &str, expected: &str) {
-        let came = match understand(line.as_bytes()) {
+        let result = match parse_message(line.as_bytes()) {
             Parsed::Message(_) => "message".to_owned(),
             Parsed::Nothing => "nothing".to_owned(),
             Parsed::Wrong(answer) => format!("{} {}", answer["error"]["code"], answer["id"]),
         };
-        assert_eq!(came, expected, "{line}");
+        assert_eq!(result, expected, "{line}");
     }
 
     #[test]
-    fn what_cannot_be_understood_is_answered_under_its_id() {
+    fn invalid_message_gets_an_error_under_its_id() {
         check(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, "message");
         check(r#"{"jsonrpc":"2.0","id":1,"method":"no/such"}"#, "message");
         check(r#"{"jsonrpc":"2.0","id":5,"method":"tools/call","params":"x"}"#, "-32602 5");
@@ -342,13 +345,13 @@ mod tests {
     }
 
     #[test]
-    fn arguments_in_a_text_are_read() {
+    fn arguments_in_a_string_are_parsed() {
         let call = |arguments: &str| {
             json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
                 "params": { "name": "browser_click", "arguments": arguments } })
             .to_string()
         };
-        let Parsed::Message(message) = understand(call(r#"{"ref":"e1"}"#).as_bytes()) else {
+        let Parsed::Message(message) = parse_message(call(r#"{"ref":"e1"}"#).as_bytes()) else {
             panic!("not understood");
         };
         assert!(serde_json::to_string(&message).unwrap().contains(r#""arguments":{"ref":"e1"}"#));
@@ -357,10 +360,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_too_long_is_skipped_and_what_comes_early_means_nothing() {
-        let (mut client, theirs) = tokio::io::duplex(1 << 10);
-        let (read, write) = tokio::io::split(theirs);
-        let mut pipes = StdioTransport::new(read, write);
+    async fn long_lines_are_skipped_and_early_notifications_ignored() {
+        let (mut client, server) = tokio::io::duplex(1 << 10);
+        let (read, write) = tokio::io::split(server);
+        let mut transport = StdioTransport::new(read, write);
         let say = tokio::spawn(async move {
             let early = b"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n\n";
             client.write_all(early).await.unwrap();
@@ -373,10 +376,10 @@ mod tests {
             answer
         });
         for id in [1, 2] {
-            let message = serde_json::to_value(pipes.receive().await.unwrap()).unwrap();
+            let message = serde_json::to_value(transport.receive().await.unwrap()).unwrap();
             assert_eq!((&message["id"], &message["method"]), (&json!(id), &json!("ping")));
         }
         assert!(say.await.unwrap().contains("-32600"));
-        assert!(pipes.receive().await.is_none());
+        assert!(transport.receive().await.is_none());
     }
 }

@@ -1,8 +1,7 @@
-//! The tools: what each is called, what it takes, and which verb it is.
+//! Tool definitions: name, arguments, input schema, verb.
 //!
-//! Names and arguments are those that prompts written for other servers use. What an argument of a verb may be is read
-//! off the verb, never written down a second time. Every word of this table is paid for by every client before its
-//! first call: they are few.
+//! Names and arguments are those that prompts written for other servers use. The schema of a verb's argument is derived
+//! from the verb. The texts are short: every client pays for their tokens before its first call.
 
 mod build;
 mod list;
@@ -21,30 +20,30 @@ use std::time::Duration;
 /// A tool.
 pub(super) struct Tool {
     pub(super) name: &'static str,
-    pub(super) cap: ToolGroup,
-    pub(super) about: &'static str,
+    pub(super) group: ToolGroup,
+    pub(super) description: &'static str,
     pub(super) args: &'static [Arg],
-    /// The verb that it is, where its arguments are fields of one.
+    /// The verb whose fields the arguments set, if it is a verb.
     verb: Option<&'static str>,
-    pub(super) plan: fn(&ToolArgs) -> Result<ToolAction>,
+    pub(super) build: fn(&ToolArgs) -> Result<ToolAction>,
 }
 
-/// A group of tools that is offered or not.
+/// A group of tools, enabled with `--caps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ToolGroup {
-    /// What nearly every task needs. Always offered.
+    /// Tools that nearly every task needs. Always offered.
     Core,
     /// Going back, dragging, scrolling, uploading, finding.
     Input,
-    /// What the page said and asked for.
+    /// Console messages and network requests.
     Network,
     /// Scripts in the page.
     Script,
     /// Contexts with cookie jars of their own.
     Contexts,
-    /// The size of the view, closing, getting a browser.
+    /// Viewport size, closing, installing a browser.
     Window,
-    /// The mouse at points of the view.
+    /// The mouse at viewport coordinates.
     Vision,
     /// Printing to PDF.
     Pdf,
@@ -56,13 +55,13 @@ pub enum ToolGroup {
 pub(super) struct Arg {
     pub(super) name: &'static str,
     kind: ArgType,
-    about: &'static str,
-    pub(super) is_needed: bool,
-    /// The field of the tool's verb that it sets, where that has another name.
+    description: &'static str,
+    pub(super) is_required: bool,
+    /// The verb's field that it sets, if its name differs.
     sets: Option<&'static str>,
 }
 
-/// What an argument may be.
+/// Type of an argument.
 enum ArgType {
     Text,
     Flag,
@@ -70,44 +69,44 @@ enum ArgType {
     Texts,
     /// A ref or selector.
     Ref,
-    /// A value of the field of the tool's verb that it sets.
+    /// The type of the verb's field that it sets.
     Field,
-    /// What this field of this verb may be.
-    Of(&'static str, &'static str),
-    /// As this schema says.
+    /// The type of this field of this verb.
+    FieldOf(&'static str, &'static str),
+    /// This JSON schema.
     Schema(&'static str),
 }
 
-/// What a call asks for.
+/// Action of a tool call.
 pub(super) enum ToolAction {
-    /// A verb on a page.
-    Do(Command),
-    /// Go somewhere, and look.
+    /// Run a command on a page.
+    Run(Command),
+    /// Navigate, and take a snapshot.
     Open(String),
-    /// Look.
-    Look(Box<Snapshot>),
-    /// The rest of a reply that was cut.
-    More(String),
-    /// Wait so long.
+    /// Take a snapshot.
+    Snapshot(Box<Snapshot>),
+    /// Return the rest of a cut reply.
+    Continue(String),
+    /// Sleep.
     Sleep(Duration),
-    /// Wait for this.
+    /// Wait for a condition.
     Wait(Wait),
-    /// A picture, in the reply or in a file of this name.
-    Picture(Box<Screenshot>, Option<String>),
-    /// A document, in a file of this name.
-    Print(Pdf, String),
-    /// Something about tabs.
+    /// Take a screenshot, into the reply or a file of this name.
+    Screenshot(Box<Screenshot>, Option<String>),
+    /// Print to PDF, into a file of this name.
+    Pdf(Pdf, String),
+    /// A tab operation.
     Tabs(TabsAction),
-    /// Something about contexts.
+    /// A context operation.
     Contexts(ContextsAction),
-    /// The end of the client's pages.
+    /// Close the client's pages.
     Close,
-    /// Say how to get a browser.
+    /// Explain how to install a browser.
     Install,
 }
 
 impl ToolAction {
-    /// Whether it may be about files of this machine.
+    /// True if it may access local files.
     pub(super) fn touches_files(&self) -> bool {
         let is_file = |url: &str| {
             let url = url.trim_start().to_ascii_lowercase();
@@ -115,7 +114,7 @@ impl ToolAction {
         };
         match self {
             Self::Open(url) | Self::Tabs(TabsAction::New(Some(url))) => is_file(url),
-            Self::Do(Command::Upload(_)) => true,
+            Self::Run(Command::Upload(_)) => true,
             Self::Contexts(ContextsAction::Create(new)) => {
                 new.storage.as_ref().is_some_and(|storage| storage.path.is_some())
             }
@@ -124,7 +123,7 @@ impl ToolAction {
     }
 }
 
-/// What to do about tabs.
+/// Tab operations.
 pub(super) enum TabsAction {
     List,
     New(Option<String>),
@@ -132,44 +131,46 @@ pub(super) enum TabsAction {
     Close(Option<TabSelector>),
 }
 
-/// Which tab is meant.
+/// A tab, by id or index.
 pub(super) enum TabSelector {
     Id(TabId),
-    /// By its place in the list, from 0.
+    /// Index in the list, from 0.
     At(usize),
 }
 
-/// What to do about contexts.
+/// Context operations.
 pub(super) enum ContextsAction {
     List,
     Create(Box<NewContext>),
     Switch(String),
     Close(String),
-    /// Save what a context keeps in a file of this name.
+    /// Save the storage state of a context in a file of this name.
     Save(Option<String>, String),
 }
 
-/// A context to be made.
+/// Parameters of a new context.
 pub(super) struct NewContext {
     pub(super) name: String,
     pub(super) proxy: Option<Proxy>,
-    /// What it shall keep from the start.
+    /// Storage state to load.
     pub(super) storage: Option<LoadStorage>,
 }
 
 impl Tool {
-    /// The tool of this name.
+    /// Finds a tool by name.
     pub(super) fn named(name: &str) -> Option<&'static Self> {
         TOOLS.iter().find(|tool| tool.name == name)
     }
 
-    /// Whether a client that was given these groups has it.
+    /// True if the tool is offered with these groups.
     pub(super) fn is_in(&self, caps: &[ToolGroup]) -> bool {
-        self.cap == ToolGroup::Core || caps.contains(&self.cap) || caps.contains(&ToolGroup::All)
+        self.group == ToolGroup::Core
+            || caps.contains(&self.group)
+            || caps.contains(&ToolGroup::All)
     }
 
-    /// Whether it only looks: hosts need not ask anybody about it.
-    pub(super) fn only_looks(&self) -> bool {
+    /// True if it changes nothing: hosts need no approval for it.
+    pub(super) fn is_read_only(&self) -> bool {
         matches!(
             self.name,
             "browser_snapshot"
@@ -183,9 +184,9 @@ impl Tool {
         )
     }
 
-    /// What it takes, in words.
+    /// Describes the arguments, for error messages.
     pub(super) fn expected(&self) -> String {
-        let word = |arg: &Arg| match arg.is_needed {
+        let word = |arg: &Arg| match arg.is_required {
             true => format!("`{}`", arg.name),
             false => format!("`{}` (optional)", arg.name),
         };
@@ -196,30 +197,30 @@ impl Tool {
         }
     }
 
-    /// A tool that is a verb: each argument sets a field of it.
+    /// Creates a tool from a verb: each argument sets a field of it.
     const fn of_verb(
         name: &'static str,
-        cap: ToolGroup,
+        group: ToolGroup,
         verb: &'static str,
-        about: &'static str,
+        description: &'static str,
         args: &'static [Arg],
     ) -> Self {
-        Self { name, cap, about, args, verb: Some(verb), plan: build::command }
+        Self { name, group, description, args, verb: Some(verb), build: build::command }
     }
 
-    /// What it takes, as a schema.
+    /// Builds the input schema.
     pub(super) fn schema(&self) -> Arc<JsonObject> {
         let mut properties = JsonObject::new();
         for arg in self.args {
             let mut schema = arg.schema(self.verb);
-            if !arg.about.is_empty() {
-                schema.insert("description".into(), arg.about.into());
+            if !arg.description.is_empty() {
+                schema.insert("description".into(), arg.description.into());
             }
             properties.insert(arg.name.into(), schema.into());
         }
         properties.insert("page".into(), json!({ "type": "string" }));
         let needed: Vec<&str> =
-            self.args.iter().filter(|arg| arg.is_needed).map(|arg| arg.name).collect();
+            self.args.iter().filter(|arg| arg.is_required).map(|arg| arg.name).collect();
         let mut schema = JsonObject::new();
         schema.insert("type".into(), "object".into());
         schema.insert("properties".into(), properties.into());
@@ -245,7 +246,7 @@ impl Arg {
             ArgType::Number => json!({ "type": "number" }),
             ArgType::Texts => json!({ "type": "array", "items": { "type": "string" } }),
             ArgType::Schema(text) => serde_json::from_str(text).unwrap_or_default(),
-            ArgType::Of(verb, field) => field_schema(verb, field).unwrap_or_default(),
+            ArgType::FieldOf(verb, field) => field_schema(verb, field).unwrap_or_default(),
         };
         match schema {
             Value::Object(schema) => schema,
@@ -254,7 +255,7 @@ impl Arg {
     }
 }
 
-/// What a field of a verb may be, without what a model has no use for.
+/// Returns the JSON schema of a verb's field, reduced to the keywords that a model needs.
 pub(super) fn field_schema(verb: &str, field: &str) -> Option<Value> {
     let schema = Command::schema_of(verb)?;
     let mut found = schema.get("properties")?.get(field)?.clone();
@@ -262,9 +263,9 @@ pub(super) fn field_schema(verb: &str, field: &str) -> Option<Value> {
     Some(found)
 }
 
-/// Leaves out of a schema what only costs.
+/// Removes schema keywords that only cost tokens.
 fn brief(schema: &mut Value) {
-    // A choice whose words are explained one by one: only the words.
+    // Described constants: keep only the values.
     if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
         let words = |choice: &Value| match (choice.get("const"), choice.get("enum")) {
             (Some(word), _) => vec![word.clone()],
@@ -277,7 +278,7 @@ fn brief(schema: &mut Value) {
             return;
         }
     }
-    // Something or nothing: that it may be absent is said elsewhere.
+    // Nullable: `required` tells which arguments may be absent.
     if let Some(choices) = schema.get("anyOf").and_then(Value::as_array) {
         let real: Vec<&Value> =
             choices.iter().filter(|choice| choice.get("type") != Some(&json!("null"))).collect();
@@ -304,10 +305,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_tool_takes_from_a_verb_is_there() {
+    fn fields_of_verbs_exist() {
         for tool in TOOLS {
             for arg in tool.args {
-                if let ArgType::Of(verb, field) = arg.kind {
+                if let ArgType::FieldOf(verb, field) = arg.kind {
                     let schema = field_schema(verb, field);
                     assert!(
                         schema
@@ -328,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_once() {
+    fn names_are_unique() {
         for (index, tool) in TOOLS.iter().enumerate() {
             assert!(TOOLS[..index].iter().all(|other| other.name != tool.name), "{}", tool.name);
             for (index, arg) in tool.args.iter().enumerate() {

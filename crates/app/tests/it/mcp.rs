@@ -496,7 +496,7 @@ fn malformed_and_hostile_calls_do_no_harm() {
     assert!(is_error && text.contains("AGBROWSE_SECRET_HOME"), "{text}");
     // An unknown context is refused.
     let (text, is_error) = raw.call_tool("browser_snapshot", &json!({ "context": "clena" }));
-    assert!(is_error && text.contains("there is no context `clena`"), "{text}");
+    assert!(is_error && text.contains("no context `clena`"), "{text}");
     // Console lines of a level and more severe ones.
     raw.call_tool(
         "browser_evaluate",

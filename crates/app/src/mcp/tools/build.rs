@@ -1,4 +1,4 @@
-//! What a call with these arguments means, where that takes more than a line.
+//! Builders of tool actions from arguments.
 
 use super::super::args::{ToolArgs, wrong};
 use super::{ArgType, TabSelector, TabsAction, ToolAction, field_schema};
@@ -10,10 +10,10 @@ use browser::{Code, Command, Error, Proxy, Result, StorageState, Target};
 use serde_json::{Map, Value};
 use std::time::Duration;
 
-/// The longest that `browser_wait_for` sleeps.
-const MOST_SECONDS: f64 = 60.0;
+/// Maximum sleep of `browser_wait_for`.
+const MAX_WAIT_SECONDS: f64 = 60.0;
 
-/// Margins: a number for all sides, or an object with some of them.
+/// Parses margins: a number for all sides, or an object with some of them.
 pub(super) fn margin(args: &ToolArgs) -> Result<Option<Margins>> {
     let side = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
     let sides = match args.value("margin") {
@@ -31,7 +31,7 @@ pub(super) fn margin(args: &ToolArgs) -> Result<Option<Margins>> {
     }
 }
 
-/// The command of a tool that is a verb.
+/// Builds the command of a tool that is a verb.
 pub(super) fn command(args: &ToolArgs) -> Result<ToolAction> {
     let tool = args.tool();
     let verb = tool.verb.unwrap_or_default();
@@ -53,15 +53,15 @@ pub(super) fn command(args: &ToolArgs) -> Result<ToolAction> {
     }
     let command = serde_json::from_value(Value::Object(fields));
     command
-        .map(ToolAction::Do)
-        .map_err(|error| wrong(format!("{} is not understood: {error}", tool.name)))
+        .map(ToolAction::Run)
+        .map_err(|error| wrong(format!("invalid arguments of {}: {error}", tool.name)))
 }
 
 pub(super) fn snapshot(args: &ToolArgs) -> Result<ToolAction> {
     if let Some(more) = args.text("more")? {
-        return Ok(ToolAction::More(more));
+        return Ok(ToolAction::Continue(more));
     }
-    Ok(ToolAction::Look(Box::new(Snapshot {
+    Ok(ToolAction::Snapshot(Box::new(Snapshot {
         delta: args.flag("delta")?,
         find: args.text("find")?.filter(|text| !text.is_empty()),
         root: args.target("root")?,
@@ -78,7 +78,7 @@ pub(super) fn click(args: &ToolArgs) -> Result<ToolAction> {
     let count = if args.flag("doubleClick")? { 2 } else { 1 };
     let modifiers = args.parse::<Vec<Modifier>>("modifiers")?;
     let after = after(args)?;
-    Ok(ToolAction::Do(Command::Click(Click {
+    Ok(ToolAction::Run(Command::Click(Click {
         target_args,
         button,
         count,
@@ -115,54 +115,54 @@ pub(super) fn type_text(args: &ToolArgs) -> Result<ToolAction> {
             Command::Fill(fill)
         }
     };
-    Ok(ToolAction::Do(command))
+    Ok(ToolAction::Run(command))
 }
 
-/// What variables for clients begin with: not everything in the environment is meant for pages.
-const SECRET: &str = "AGBROWSE_SECRET_";
+/// Prefix of environment variables that clients may use as secrets.
+const SECRET_PREFIX: &str = "AGBROWSE_SECRET_";
 
-/// The variable or the file that a client may have typed.
+/// Resolves a secret's name to a prefixed variable, else to a file.
 fn secret_name(name: &str) -> Result<String> {
-    let variable = match name.starts_with(SECRET) {
+    let variable = match name.starts_with(SECRET_PREFIX) {
         true => name.to_owned(),
-        false => format!("{SECRET}{name}"),
+        false => format!("{SECRET_PREFIX}{name}"),
     };
     if std::env::var_os(&variable).is_some() {
         return Ok(variable);
     }
     match std::env::var_os(name) {
         Some(_) => Err(Error::new(Code::SecretNotFound)
-            .message(format!("`{name}` is not meant for pages: `{variable}` would be"))),
+            .message(format!("`{name}` is not available to clients: set `{variable}`"))),
         None => Ok(name.to_owned()),
     }
 }
 
 pub(super) fn fill_form(args: &ToolArgs) -> Result<ToolAction> {
     let mut fields = Vec::new();
-    for row in args.rows("fields")? {
+    for row in args.objects("fields")? {
         let target = super::super::args::target(&row.required_str("ref")?)?;
         fields.push(Field {
             target,
             value: browser::SecretString::from(&*row.required_str("value")?),
         });
     }
-    Ok(ToolAction::Do(Command::FillForm(FillForm { fields, after: SettleArgs::default() })))
+    Ok(ToolAction::Run(Command::FillForm(FillForm { fields, after: SettleArgs::default() })))
 }
 
 pub(super) fn wait_for(args: &ToolArgs) -> Result<ToolAction> {
     let (text, text_gone) = (args.text("text")?, args.text("textGone")?);
     let seconds = args.number("time")?;
-    let asked = usize::from(text.is_some())
+    let conditions = usize::from(text.is_some())
         + usize::from(text_gone.is_some())
         + usize::from(seconds.is_some());
-    if asked != 1 {
+    if conditions != 1 {
         return Err(wrong(
             "browser_wait_for needs exactly one of `text`, `textGone`, `time`".into(),
         ));
     }
     match seconds {
-        Some(seconds) if seconds > MOST_SECONDS => {
-            Err(wrong(format!("`time` of browser_wait_for goes up to {MOST_SECONDS} seconds")))
+        Some(seconds) if seconds > MAX_WAIT_SECONDS => {
+            Err(wrong(format!("`time` of browser_wait_for goes up to {MAX_WAIT_SECONDS} seconds")))
         }
         Some(seconds) => Ok(ToolAction::Sleep(Duration::from_secs_f64(seconds))),
         None => Ok(ToolAction::Wait(Wait { text, text_gone, ..Wait::default() })),
@@ -170,16 +170,16 @@ pub(super) fn wait_for(args: &ToolArgs) -> Result<ToolAction> {
 }
 
 pub(super) fn tabs(args: &ToolArgs) -> Result<ToolAction> {
-    let which = match (args.page()?, args.count("index")?) {
+    let tab = match (args.page()?, args.count("index")?) {
         (Some(id), _) => Some(TabSelector::Id(id)),
         (None, index) => index.map(|index| TabSelector::At(index as usize)),
     };
-    let needed = || wrong("browser_tabs select needs `index` or `page`".into());
+    let missing = || wrong("browser_tabs select needs `index` or `page`".into());
     Ok(ToolAction::Tabs(match &*args.required_str("action")? {
         "list" => TabsAction::List,
         "new" => TabsAction::New(None),
-        "close" => TabsAction::Close(which),
-        "select" => TabsAction::Select(which.ok_or_else(needed)?),
+        "close" => TabsAction::Close(tab),
+        "select" => TabsAction::Select(tab.ok_or_else(missing)?),
         other => {
             return Err(wrong(format!(
                 "`action` of browser_tabs must be list, new, close or select, not `{other}`"
@@ -199,23 +199,23 @@ pub(super) fn screenshot(args: &ToolArgs) -> Result<ToolAction> {
         false => None,
     };
     let shot = Screenshot { target, full_page, format, ..Screenshot::default() };
-    Ok(ToolAction::Picture(Box::new(shot), args.text("filename")?))
+    Ok(ToolAction::Screenshot(Box::new(shot), args.text("filename")?))
 }
 
-/// A proxy, as an object or as its address.
+/// Parses a proxy: an object or a URL.
 pub(super) fn proxy(args: &ToolArgs) -> Result<Option<Proxy>> {
     let Some(value) = args.value("proxy") else { return Ok(None) };
     let read = match value {
         Value::String(text) => text.parse().ok(),
         other => serde_json::from_value(other.clone()).ok(),
     };
-    // What it is not told: a password may be in it.
+    // The value is not in the message: it may hold a password.
     read.map(Some).ok_or_else(|| {
         wrong("`proxy` must be an object with the texts `server`, `username`, `password`".into())
     })
 }
 
-/// A saved storage, as an object or as the path of a file.
+/// Parses a storage state: an object or the path of a file.
 pub(super) fn storage_state(args: &ToolArgs) -> Result<Option<LoadStorage>> {
     let object = match args.value("storageState") {
         None => return Ok(None),
@@ -227,7 +227,7 @@ pub(super) fn storage_state(args: &ToolArgs) -> Result<Option<LoadStorage>> {
     };
     let state = StorageState::parse(object.as_bytes()).map_err(|why| {
         Error::new(Code::StorageInvalid)
-            .message(format!("`storageState` is no saved storage: {why}"))
+            .message(format!("`storageState` is not a saved storage state: {why}"))
     })?;
     Ok(Some(LoadStorage { path: None, state: Some(state) }))
 }
