@@ -758,7 +758,7 @@ impl ClientSession {
             let seconds = start.elapsed().as_secs_f64();
             let status = ProgressNotificationParam::new(token.clone(), seconds)
                 .with_message(format!("{tool}: {seconds:.1} s"));
-            if context.peer.notify_progress(told).await.is_err() {
+            if context.peer.notify_progress(status).await.is_err() {
                 return std::future::pending().await;
             }
         }
