@@ -303,16 +303,10 @@ impl CommandContext<'_> {
         tab.activity.take_events()
     }
 
-    /// A navigation of a tab with the command's deadline and notes.
+    /// A navigation of a tab with the progress of this command.
     pub(crate) fn navigation<'t>(&'t mut self, tab: &'t Tab, until: Until) -> Navigation<'t> {
         let reserved = Duration::ZERO;
-        Navigation {
-            tab,
-            until,
-            deadline: self.progress.deadline,
-            reserved,
-            notes: &mut self.progress.notes,
-        }
+        Navigation { tab, until, reserved, progress: &mut self.progress }
     }
 
     /// Registers a secret to scrub from all output.

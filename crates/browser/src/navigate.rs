@@ -3,6 +3,7 @@
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
 use crate::observe::WORLD;
+use crate::progress::Progress;
 use crate::tab::{Phase, Tab, TabState};
 use cdp::protocol::page::{
     CreateIsolatedWorld, GetNavigationHistory, Navigate, NavigateToHistoryEntry, Reload,
@@ -65,20 +66,20 @@ const QUERY: Duration = Duration::from_secs(2);
 /// Timeout of the busy check.
 const BUSY_CHECK: Duration = Duration::from_secs(1);
 
-/// A navigation: its tab, load state to wait for, deadline and notes.
+/// A navigation: its tab, the load state to wait for, and the progress of its command.
 pub(crate) struct Navigation<'a> {
     pub(crate) tab: &'a Tab,
     pub(crate) until: Until,
-    pub(crate) deadline: Deadline,
     /// Time reserved for what follows the navigation: a page still loading by then counts as loaded.
     pub(crate) reserved: Duration,
-    pub(crate) notes: &'a mut Vec<Note>,
+    pub(crate) progress: &'a mut Progress,
 }
 
 /// Navigates to a URL.
 pub(crate) async fn go(navigation: Navigation<'_>, url: &str) -> Result<Arrival> {
-    let (tab, deadline) = (navigation.tab, navigation.deadline);
+    let (tab, deadline) = (navigation.tab, navigation.progress.deadline);
     let before = require_no_dialog(tab)?;
+    navigation.progress.step("requested the page");
     let navigate = Navigate { url: url.to_owned(), ..Navigate::default() };
     // `Page.navigate` responds when the server has. A crashed page does not block it: it gets a new process.
     let call = tab.channel.call(navigate, deadline);
@@ -98,7 +99,7 @@ pub(crate) async fn go(navigation: Navigation<'_>, url: &str) -> Result<Arrival>
     if let Some(error) = reply.error_text.filter(|text| !text.is_empty()) {
         if reply.is_download == Some(true) {
             let note = "the address is a download; the page stays where it was";
-            navigation.notes.push(Note::new("download", note));
+            navigation.progress.notes.push(Note::new("download", note));
             return arrival(navigation).await;
         }
         if error == "net::ERR_ABORTED"
@@ -159,7 +160,8 @@ const REVIVAL: Duration = Duration::from_secs(2);
 pub(crate) async fn reload(navigation: Navigation<'_>, ignore_cache: bool) -> Result<Arrival> {
     let tab = navigation.tab;
     let before = require_no_dialog(tab)?;
-    let call = tab.channel.call(Reload { ignore_cache: Some(ignore_cache) }, navigation.deadline);
+    let call =
+        tab.channel.call(Reload { ignore_cache: Some(ignore_cache) }, navigation.progress.deadline);
     match or_dialog(tab, call).await {
         Some(reply) => reply.map_err(|error| tab.explain(error))?,
         None => return handle_dialog(navigation, &before).await,
@@ -168,7 +170,8 @@ pub(crate) async fn reload(navigation: Navigation<'_>, ignore_cache: bool) -> Re
     if before.end.is_some() {
         let mut states = tab.state.subscribe();
         let revived = states.wait_for(|state| state.end.is_none());
-        _ = tokio::time::timeout_at(navigation.deadline.at_most(REVIVAL).at(), revived).await;
+        _ = tokio::time::timeout_at(navigation.progress.deadline.at_most(REVIVAL).at(), revived)
+            .await;
     }
     wait(navigation, |state| state.documents > before.documents).await
 }
@@ -178,8 +181,11 @@ pub(crate) async fn history(navigation: Navigation<'_>, by: i64) -> Result<Arriv
     let tab = navigation.tab;
     let before = require_no_dialog(tab)?;
     let explain = |error| tab.explain(error);
-    let history =
-        tab.channel.call(GetNavigationHistory {}, navigation.deadline).await.map_err(explain)?;
+    let history = tab
+        .channel
+        .call(GetNavigationHistory {}, navigation.progress.deadline)
+        .await
+        .map_err(explain)?;
     let here = history.current_index.unwrap_or_default();
     let entries = history.entries.unwrap_or_default();
     let entry = usize::try_from(here + by).ok().and_then(|index| entries.get(index));
@@ -191,7 +197,7 @@ pub(crate) async fn history(navigation: Navigation<'_>, by: i64) -> Result<Arriv
             .evidence("position", here)
             .evidence("entries", entries.len()));
     };
-    let call = tab.channel.call(NavigateToHistoryEntry { entry_id }, navigation.deadline);
+    let call = tab.channel.call(NavigateToHistoryEntry { entry_id }, navigation.progress.deadline);
     match or_dialog(tab, call).await {
         Some(reply) => reply.map_err(explain)?,
         None => return handle_dialog(navigation, &before).await,
@@ -230,7 +236,8 @@ async fn or_dialog<T>(
 /// Waits until the page has committed and reached the load state. A page at `DOMContentLoaded` that is still loading
 /// at the deadline counts as loaded, with a note.
 async fn wait(navigation: Navigation<'_>, moved: impl Fn(&TabState) -> bool) -> Result<Arrival> {
-    let (tab, deadline) = (navigation.tab, navigation.deadline);
+    let (tab, deadline) = (navigation.tab, navigation.progress.deadline);
+    navigation.progress.step("waiting for the page to load");
     let mut states = tab.state.subscribe();
     let has_arrived = |state: &TabState| {
         state.dialog.is_some()
@@ -266,7 +273,10 @@ async fn wait(navigation: Navigation<'_>, moved: impl Fn(&TabState) -> bool) -> 
         return Err(timeout_error(tab, deadline, "the page came but did not become ready"));
     }
     let after = deadline.total().saturating_sub(deadline.left()).as_millis();
-    navigation.notes.push(Note::new("still-loading", format!("still loading after {after} ms")));
+    navigation
+        .progress
+        .notes
+        .push(Note::new("still-loading", format!("still loading after {after} ms")));
     arrival(navigation).await
 }
 
@@ -303,7 +313,8 @@ async fn arrival(navigation: Navigation<'_>) -> Result<Arrival> {
 }
 
 async fn query_arrival(navigation: Navigation<'_>) -> Result<Arrival> {
-    let Navigation { tab, until, deadline, notes, .. } = navigation;
+    let Navigation { tab, until, progress, .. } = navigation;
+    let (deadline, notes) = (progress.deadline, &mut progress.notes);
     let state = tab.state.borrow().clone();
     let mut arrival =
         Arrival { url: state.url, title: state.title, status: None, phase: state.phase };

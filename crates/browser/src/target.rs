@@ -3,6 +3,7 @@
 use crate::error::{Code, Error, Result};
 use crate::note::Note;
 use crate::observe::{TabObservation, json, quads};
+use crate::progress::Progress;
 use crate::tab::{Tab, TabId};
 use cdp::Deadline;
 use page::ax::{Role, Tree};
@@ -206,17 +207,16 @@ pub(crate) async fn find(
     observation: &mut TabObservation,
     tree: &Arc<Tree>,
     target: &Target,
-    deadline: Deadline,
-    notes: &mut Vec<Note>,
+    progress: &mut Progress,
 ) -> Result<usize> {
-    let all = candidates(tab, observation, tree, target, deadline, notes).await?;
+    let all = candidates(tab, observation, tree, target, progress).await?;
     let first = all.first().copied().ok_or_else(|| none(target))?;
     if all.len() > 1 {
         let role = tree.nodes[first].role.name();
         let note =
             format!("`{target}` matches {} elements; the first was taken, a {role}", all.len());
         let note = Note::new("first-of-several", note);
-        notes.push(note.with_page_text(&refs::name(tree, first)));
+        progress.notes.push(note.with_page_text(&refs::name(tree, first)));
     }
     Ok(first)
 }
@@ -230,15 +230,14 @@ pub(crate) async fn find_one(
     observation: &mut TabObservation,
     tree: &Arc<Tree>,
     (target, nth): (&Target, Option<u32>),
-    deadline: Deadline,
-    notes: &mut Vec<Note>,
+    progress: &mut Progress,
 ) -> Result<usize> {
-    let all = candidates(tab, observation, tree, target, deadline, notes).await?;
+    let all = candidates(tab, observation, tree, target, progress).await?;
     let mut all = prefer_visible(tree, all);
     if all.len() > 1
         && nth.is_none()
         && matches!(target, Target::Text(_))
-        && let Some(one) = same_control(observation, tree, &all, deadline).await
+        && let Some(one) = same_control(observation, tree, &all, progress.deadline).await
     {
         all = vec![one];
     }
@@ -356,9 +355,9 @@ async fn candidates(
     observation: &mut TabObservation,
     tree: &Arc<Tree>,
     target: &Target,
-    deadline: Deadline,
-    notes: &mut Vec<Note>,
+    progress: &mut Progress,
 ) -> Result<Vec<usize>> {
+    let (deadline, notes) = (progress.deadline, &mut progress.notes);
     let has_element = |node: &usize| tree.nodes[*node].element > 0;
     Ok(match target {
         Target::Ref(name) => {

@@ -487,8 +487,7 @@ impl<'a> Action<'a> {
                         self.observation,
                         &tree,
                         (target, target_args.nth),
-                        self.progress.deadline,
-                        &mut self.progress.notes,
+                        self.progress,
                     );
                     found.await
                 }
@@ -557,6 +556,7 @@ impl<'a> Action<'a> {
                 let waited = millis(self.begun.elapsed());
                 return Err(failure.evidence("waitedMs", waited));
             }
+            self.progress.step(&failure.details().message);
             *blocker = Some(failure);
             // While it waits only because of the blocker, it has no more time than that.
             self.progress.deadline = self.progress.deadline.at_most(limit.left() + REPORT);

@@ -214,15 +214,7 @@ async fn element(
     )
     .await?;
     let wanted = (target, None);
-    let node = target::find_one(
-        turn,
-        &mut observation,
-        &tree,
-        wanted,
-        cx.progress.deadline,
-        &mut cx.progress.notes,
-    )
-    .await?;
+    let node = target::find_one(turn, &mut observation, &tree, wanted, &mut cx.progress).await?;
     let node = &tree.nodes[node];
     let gone = || target::stale_target_error(&observation, target);
     let frame = &tree.frames[usize::from(node.frame)];

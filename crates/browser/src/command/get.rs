@@ -86,12 +86,12 @@ impl RunInTab for Get {
                 observe::observe(&live, turn, observation, &options, cx.progress.deadline).await?
             }
         };
-        let (deadline, notes) = (cx.progress.deadline, &mut cx.progress.notes);
+        let progress = &mut cx.progress;
         let node = match self.nth {
-            None => target::find(turn, observation, &tree, &self.target, deadline, notes).await?,
+            None => target::find(turn, observation, &tree, &self.target, progress).await?,
             nth => {
                 let target = (&self.target, nth);
-                target::find_one(turn, observation, &tree, target, deadline, notes).await?
+                target::find_one(turn, observation, &tree, target, progress).await?
             }
         };
         let node = &tree.nodes[node];

@@ -262,15 +262,7 @@ async fn element_bounds(
     let tree =
         observe::observe(&live, turn, &mut observation, &observe_options, cx.progress.deadline)
             .await?;
-    let node = target::find(
-        turn,
-        &mut observation,
-        &tree,
-        wanted,
-        cx.progress.deadline,
-        &mut cx.progress.notes,
-    )
-    .await?;
+    let node = target::find(turn, &mut observation, &tree, wanted, &mut cx.progress).await?;
     let node = &tree.nodes[node];
     let bounds = tree.extra(node).and_then(|extra| extra.bounds).unwrap_or_default();
     if bounds.width < 1.0 || bounds.height < 1.0 {

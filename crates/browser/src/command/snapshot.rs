@@ -239,19 +239,12 @@ impl RunInTab for Snapshot {
         let root = match self.wanted_root() {
             None => None,
             Some(wanted) => {
-                let mut notes = Vec::new();
-                let found = target::find(
-                    turn,
-                    observation,
-                    &tree,
-                    &wanted,
-                    cx.progress.deadline,
-                    &mut notes,
-                )
-                .await;
+                let notes = cx.progress.notes.len();
+                let found = target::find(turn, observation, &tree, &wanted, &mut cx.progress).await;
                 // They contain names of elements.
-                notes.retain(|_| !self.redact);
-                cx.progress.notes.extend(notes);
+                if self.redact {
+                    cx.progress.notes.truncate(notes);
+                }
                 Some(found.map_err(|error| root_error(error, &wanted))?)
             }
         };

@@ -136,6 +136,7 @@ impl Act for Wait {
                     ))
                     .evidence("waitedMs", millis(begun.elapsed())));
             }
+            action.progress.step(&format!("waiting for {}", unmet.awaited()));
             match unmet {
                 // The page has no notification for these.
                 Condition::Load | Condition::Idle | Condition::Url(_) | Condition::Function(_) => {

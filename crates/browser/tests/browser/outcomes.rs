@@ -375,3 +375,24 @@ fn renderers(browser: u32) -> Vec<u32> {
     let is_renderer = |pid: &u32| read(*pid, "cmdline").contains("--type=renderer");
     all.into_iter().filter(is_renderer).filter(is_below).collect()
 }
+
+#[test]
+fn timeout_explains_what_it_waited_for() {
+    browser_test(async |t| {
+        t.page("/", "<button disabled>Save</button>");
+        t.open("/").await;
+        let log = |error: &Error| {
+            let evidence = error.details().evidence.clone().unwrap_or_default();
+            serde_json::to_string(&evidence.get("log")).unwrap()
+        };
+        let wait = serde_json::json!({ "verb": "wait", "text": "Saved" });
+        let error = t.run_within(1_000, serde_json::from_value(wait).unwrap()).await.unwrap_err();
+        let steps = log(&error);
+        assert!(steps.contains("turn on tab") && steps.contains("waiting for"), "{error}: {steps}");
+        // Other errors have their own evidence.
+        let click =
+            serde_json::json!({ "verb": "click", "target": "text=Nowhere", "noWait": true });
+        let error = t.run(serde_json::from_value(click).unwrap()).await.unwrap_err();
+        assert_eq!(log(&error), "null", "{error}");
+    });
+}
