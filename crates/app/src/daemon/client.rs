@@ -188,8 +188,8 @@ impl DaemonClient {
         Ok(())
     }
 
-    /// Runs a command. Retries on the successor if the daemon is stopping (the command was not run), or if it was killed and
-    /// the command only reads.
+    /// Runs a command. Retries on the successor if the daemon is stopping (the command was not run), or if it was
+    /// killed and the command only reads.
     async fn run_command(&self, request: Request) -> Result<Outcome> {
         let spec = request.command.spec();
         let allowed =
