@@ -478,7 +478,7 @@ async fn read_request<'r>(
 }
 
 /// Reserves memory for a request of this size; none for a small one. Reserved as a whole before reading: two requests
-/// that each held half would deadlock.
+/// that each waited for the other's half would both fail.
 async fn reserve_memory(
     bytes: usize,
     request_memory: &Semaphore,
