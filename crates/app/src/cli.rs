@@ -157,8 +157,8 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Parses session and idle timeout from the arguments that the client starts a daemon with. Without clap: its parser would
-/// keep the memory of every flag of every verb for the lifetime of the daemon.
+/// Parses session and idle timeout from the arguments that the client starts a daemon with. Without clap: its parser
+/// would keep the memory of every flag of every verb for the lifetime of the daemon.
 fn parse_daemon_args(args: &[OsString]) -> Option<(&str, Duration)> {
     let args: Vec<&str> = args.iter().skip(1).map(|arg| arg.to_str()).collect::<Option<_>>()?;
     let ["daemon", "run", "--session", session, idle] = *args else { return None };

@@ -188,8 +188,8 @@ impl DaemonClient {
         Ok(())
     }
 
-    /// Runs a command. Retries on the successor if the daemon is stopping (the command was not run), or if it was killed and
-    /// the command only reads.
+    /// Runs a command. Retries on the successor if the daemon is stopping (the command was not run), or if it was
+    /// killed and the command only reads.
     async fn run_command(&self, request: Request) -> Result<Outcome> {
         let spec = request.command.spec();
         let allowed =
@@ -340,7 +340,7 @@ fn start(paths: &SessionPaths, idle_timeout: Duration) -> Result<()> {
 }
 
 /// Sets close-on-exec on inherited descriptors: a daemon that inherits a shell's lock or a test runner's pipe would hold
-/// it for its whole life.
+/// it until the idle timeout, half an hour by default.
 #[allow(unsafe_code, reason = "`/dev/fd` lists open descriptors; only a flag of each is set")]
 fn close_descriptors_on_exec() {
     use std::os::fd::BorrowedFd;

@@ -294,8 +294,8 @@ impl Daemon {
         }
     }
 
-    /// Runs a command, saving the state whenever a tab is created: in a browser that the daemon does not own, the tab would
-    /// outlive a killed daemon without an owner.
+    /// Runs a command, saving the state whenever a tab is created: in a browser that the daemon does not own, the tab
+    /// would outlive a killed daemon without an owner.
     async fn run_saving_tabs<T>(&self, work: impl Future<Output = T>) -> T {
         let mut work = pin!(work);
         loop {
@@ -477,8 +477,8 @@ async fn read_request<'r>(
     Ok(Some((call, memory)))
 }
 
-/// Reserves memory for a request of this size; none for a small one. Reserved as a whole before reading: two requests that
-/// each held half would deadlock.
+/// Reserves memory for a request of this size; none for a small one. Reserved as a whole before reading: two requests
+/// that each waited for the other's half would both fail.
 async fn reserve_memory(
     bytes: usize,
     request_memory: &Semaphore,

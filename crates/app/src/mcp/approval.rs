@@ -1,6 +1,6 @@
-//! User approval of tool calls, by elicitation. Depending on the protocol revision, an elicitation request during the call,
-//! or an input-required result after which the client repeats the call. Pending approvals are stored here, so that an
-//! answer counts only for the call it was asked for.
+//! User approval of tool calls, by elicitation. Depending on the protocol revision, an elicitation request during the
+//! call, or an input-required result after which the client repeats the call. Pending approvals are stored here, so
+//! that an answer counts only for the call it was asked for.
 
 use super::tools::Tool;
 use browser::page::sanitize::escape_unsafe;

@@ -756,9 +756,9 @@ impl ClientSession {
         loop {
             tokio::time::sleep(PROGRESS_INTERVAL).await;
             let seconds = start.elapsed().as_secs_f64();
-            let status = ProgressNotificationParam::new(token.clone(), seconds)
+            let progress = ProgressNotificationParam::new(token.clone(), seconds)
                 .with_message(format!("{tool}: {seconds:.1} s"));
-            if context.peer.notify_progress(status).await.is_err() {
+            if context.peer.notify_progress(progress).await.is_err() {
                 return std::future::pending().await;
             }
         }

@@ -1,8 +1,9 @@
 //! HTTP sessions with a limit and eviction of the least recently used.
 //!
-//! Clients need not close their sessions, and each takes memory. At the limit one is evicted: first those never used after
-//! `initialize`, then idle ones, then those with only an open stream, the least recently used first. A session with a
-//! running call is never evicted. The client of an evicted session gets 404 for its next request and initializes again.
+//! Clients need not close their sessions, and each takes memory. At the limit one is evicted: first those never used
+//! after `initialize`, then idle ones, then those with only an open stream, the least recently used first. A session
+//! with a running call is never evicted. The client of an evicted session gets 404 for its next request and
+//! initializes again.
 
 use futures_util::Stream;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};

@@ -1,7 +1,7 @@
 //! The MCP server: the verbs as tools for AI clients, over standard input and output or over HTTP.
 //!
-//! It owns no browser: every call goes to a session's daemon, like the commands of the command line. Without `--session` it
-//! uses a private session that ends with it. `rmcp` is used only in this module.
+//! It owns no browser: every call goes to a session's daemon, like the commands of the command line. Without
+//! `--session` it uses a private session that ends with it. `rmcp` is used only in this module.
 
 mod approval;
 mod args;
@@ -58,7 +58,8 @@ pub struct Mcp {
     /// Folder for screenshots, PDFs and other saved files.
     #[arg(long, default_value = OUTPUT_DIR, value_name = "FOLDER")]
     pub output_dir: PathBuf,
-    /// Allow opening and uploading files in this folder, besides the client's roots or else the working folder; repeatable.
+    /// Allow opening and uploading files in this folder, besides the client's roots or else the working folder;
+    /// repeatable.
     #[arg(long, value_name = "DIR")]
     pub allow_files: Vec<PathBuf>,
     /// Allow URL schemes besides http, https, data, blob and about:blank, such as `view-source`. `file` allows all files.

@@ -147,15 +147,16 @@ impl ToolReply {
         }
     }
 
-    fn of_dialog(answered: &DialogReply) -> Self {
-        let verb = if answered.accepted { "accepted" } else { "dismissed" };
-        let text = format!("{verb} the {}{}", answered.dialog.kind, effect_text(answered.effect));
-        let untrusted = format!("dialog: {}\n", text::quoted(&answered.dialog.message));
+    fn of_dialog(dialog_reply: &DialogReply) -> Self {
+        let verb = if dialog_reply.accepted { "accepted" } else { "dismissed" };
+        let text =
+            format!("{verb} the {}{}", dialog_reply.dialog.kind, effect_text(dialog_reply.effect));
+        let untrusted = format!("dialog: {}\n", text::quoted(&dialog_reply.dialog.message));
         let mut reply = Self { text, untrusted, ..Self::default() };
-        reply.add_events(&answered.events);
-        reply.untrusted.push_str(answered.delta.trim_end());
+        reply.add_events(&dialog_reply.events);
+        reply.untrusted.push_str(dialog_reply.delta.trim_end());
         reply.untrusted.truncate(reply.untrusted.trim_end().len());
-        reply.facts = without_delta(answered);
+        reply.facts = without_delta(dialog_reply);
         reply
     }
 
