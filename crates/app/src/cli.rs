@@ -275,7 +275,7 @@ fn run(command: Subcommand, config: &Config, output: Output) -> Result<ExitCode>
             output.result(&installed)?;
         }
         Subcommand::Config(ConfigCommand::Show) => {
-            output.result(&ConfigTable { settings: config.lines() })?
+            output.result(&ConfigTable { settings: config.lines() })?;
         }
         Subcommand::Demo(demo) => {
             let is_ok = runtime()?.block_on(demo.run(config, output))?;

@@ -183,7 +183,7 @@ fn retired_names_do_not_return() {
 
 /// Keyword and name of a declaration.
 fn declaration(line: &str) -> Option<(&str, &str)> {
-    let mut words = line.trim_start().split_whitespace();
+    let mut words = line.split_whitespace();
     let kind = words.by_ref().find(|word| {
         let is_prefix = word.starts_with("pub") || *word == "unsafe" || word.ends_with(')');
         !is_prefix

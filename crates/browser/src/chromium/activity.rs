@@ -667,13 +667,13 @@ impl RunningBrowser {
             }
             WebSocketCreated::NAME | WebSocketClosed::NAME => {
                 activity.write(|log| {
-                    log.record_effect(OutsideEffect::Socket, event.method.to_string(), None)
+                    log.record_effect(OutsideEffect::Socket, event.method.to_string(), None);
                 });
             }
             WebSocketFrameSent::NAME => {
                 let id = event.decode::<WebSocketFrameSent>().ok()?.request_id?;
                 activity.write(|log| {
-                    log.record_effect(OutsideEffect::Socket, format!("socket {id}"), None)
+                    log.record_effect(OutsideEffect::Socket, format!("socket {id}"), None);
                 });
             }
             DomStorageItemAdded::NAME

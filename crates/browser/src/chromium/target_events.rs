@@ -244,7 +244,7 @@ impl RunningBrowser {
 
     fn send_navigated(&self, tab: &Tab, same_document: bool) {
         self.bus.send(|| {
-            let url = ::page::text::mask_url(&tab.state.borrow().url).to_string();
+            let url = ::page::text::mask_url(&tab.state.borrow().url);
             BrowserEvent::Navigated { tab: tab.id, url, same_document }
         });
     }

@@ -78,7 +78,7 @@ fn nothing_gets_between_the_hooks_and_their_command() {
         };
         tokio::join!(hammer, recorded);
         browser.set_recorder(None);
-        let rows = recorder.rows.lock().unwrap();
+        let rows = std::mem::take(&mut *recorder.rows.lock().unwrap());
         assert_eq!(rows.len(), rounds * 4);
         // All commands of both clients form one chain: each begins with the page that the one before left.
         for pair in rows.windows(2) {
@@ -130,7 +130,7 @@ fn recorder_sees_no_secret() {
         let fill = Command::Fill(serde_json::from_value::<Fill>(fill).unwrap());
         browser.run(on(tab, fill)).await.unwrap();
         browser.set_recorder(None);
-        let rows = recorder.rows.lock().unwrap();
+        let rows = std::mem::take(&mut *recorder.rows.lock().unwrap());
         let (command, ..) = rows.last().unwrap();
         assert!(command.contains("secret:PIN") && !command.contains("hunter2"), "{command}");
         browser.close().await;
