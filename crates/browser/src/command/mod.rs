@@ -1,8 +1,8 @@
 //! The verbs: one struct each, from which help, wire format, schema and reference page are derived.
 //!
 //! To add a verb: write its file, add its line to `verbs!` below, add its test; for MCP, its entry in the tool table.
-//! The line names how the verb runs: with the browser ([`Run`]), on a tab with its turn ([`RunInTab`]), or on elements
-//! of the page ([`Act`]).
+//! The line names how the verb runs: with the browser (`Run`), on a tab with its turn (`RunInTab`), or on elements
+//! of the page (`Act`).
 
 mod batch;
 mod can;
