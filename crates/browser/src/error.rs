@@ -4,6 +4,7 @@
 //! `docs/errors.md` is generated from it.
 
 use crate::note::Note;
+use page::capability::CapabilityRow;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -71,6 +72,8 @@ pub enum Evidence {
     Text(String),
     /// Several texts.
     List(Vec<String>),
+    /// Capability rows.
+    Rows(Vec<CapabilityRow>),
 }
 
 impl Evidence {
@@ -79,6 +82,7 @@ impl Evidence {
         match self {
             Self::Text(text) => vec![text],
             Self::List(all) => all.iter_mut().collect(),
+            Self::Rows(rows) => rows.iter_mut().flat_map(CapabilityRow::texts_mut).collect(),
             Self::Unknown | Self::Flag(_) | Self::Number(_) => Vec::new(),
         }
     }
@@ -178,6 +182,13 @@ impl Error {
         self
     }
 
+    /// Sets the chat app concerned.
+    #[must_use]
+    pub fn vendor(mut self, id: &str) -> Self {
+        self.0.vendor = Some(id.to_owned());
+        self
+    }
+
     /// Adds evidence, its secrets masked. Beyond the budget it is truncated or omitted.
     #[must_use]
     pub fn evidence(mut self, key: &str, fact: impl Into<Evidence>) -> Self {
@@ -235,6 +246,10 @@ impl Evidence {
         match self {
             Self::Text(text) => Self::Text(masked(&text)),
             Self::List(list) => Self::List(list.iter().map(masked).collect()),
+            mut rows @ Self::Rows(_) => {
+                rows.texts_mut().into_iter().for_each(|text| *text = masked(text));
+                rows
+            }
             plain => plain,
         }
     }
@@ -245,6 +260,7 @@ impl Evidence {
             Self::Number(_) => 24,
             Self::Text(text) => text.len() + 8,
             Self::List(list) => list.iter().map(|text| text.len() + 4).sum::<usize>() + 8,
+            Self::Rows(rows) => serde_json::to_string(rows).map_or(usize::MAX, |json| json.len()),
         }
     }
 
@@ -263,6 +279,11 @@ impl Evidence {
                     && list.iter().map(|text| text.len() + 4).sum::<usize>() + 8 > to
                 {
                     list.pop();
+                }
+            }
+            Self::Rows(rows) => {
+                while serde_json::to_string(rows).is_ok_and(|json| json.len() > to) {
+                    rows.pop();
                 }
             }
             Self::Unknown | Self::Flag(_) | Self::Number(_) => {}
@@ -336,6 +357,13 @@ words! {
         SnapshotCapture = "snapshot-capture",
         SnapshotRefResolve = "snapshot-ref-resolve",
         VisualFallback = "visual-fallback",
+        CapabilityPreflight = "capability-preflight",
+        ContextPreflight = "context-preflight",
+        ComposerPrereq = "composer-prereq",
+        ProviderSelectMode = "provider-select-mode",
+        AttachmentPreflight = "attachment-preflight",
+        AttachmentVerify = "attachment-verify",
+        CommitVerify = "commit-verify",
         Actionability = "actionability",
         Act = "act",
         Wait = "wait",
@@ -355,24 +383,32 @@ words! {
         ClearTheWay = "clear-the-way",
         CloseOrNewSession = "close-or-new-session",
         CloseTabOrWait = "close-tab-or-wait",
+        FeatureFallback = "feature-fallback",
         FixConfig = "fix-config",
         FixExpression = "fix-expression",
         FixFile = "fix-file",
         FixPath = "fix-path",
         FixRootSelector = "fix-root-selector",
         FixUsage = "fix-usage",
+        InlineOnlyOrFile = "inline-only-or-file",
         InstallBrowser = "install-browser",
         ListContexts = "list-contexts",
         ListSessions = "list-sessions",
         ListTabs = "list-tabs",
+        Login = "login",
         LookAgain = "look-again",
+        ModelFallback = "model-fallback",
         OpenAgain = "open-again",
         PassNth = "pass-nth",
         PassSession = "pass-session",
         PassSessionOrNavigate = "pass-session-or-navigate",
         PassYes = "pass-yes",
+        PathList = "path-list",
+        PollOrResume = "poll-or-resume",
         PinSource = "pin-playwright-or-add-cdp-fallback",
         ReSnapshot = "re-snapshot",
+        ReUpload = "re-upload",
+        ReduceFiles = "reduce-files",
         ReloadTab = "reload-tab",
         Report = "report",
         RestartDaemon = "restart-daemon",
@@ -409,6 +445,14 @@ impl RetryHint {
             Self::CloseTabOrWait => {
                 "wait, or give up on it: `agbrowse tab close`; a new tab works meanwhile"
             }
+            Self::InlineOnlyOrFile => "say which: `--inline-only`, or `--file PATH`",
+            Self::Login => "sign in by hand, in the browser's window",
+            Self::ModelFallback => "choose another model, or leave `--model` out",
+            Self::PathList => "name the files themselves",
+            Self::PollOrResume => "wait for the answer: `agbrowse web-ai poll`",
+            Self::ReUpload => "attach the file again",
+            Self::ReduceFiles => "send less, or attach it as a file",
+            Self::FeatureFallback => "do without it, or use another way to the same end",
             Self::FixConfig => {
                 "fix the named file; `agbrowse config show` lists where each value comes from"
             }
@@ -539,6 +583,8 @@ codes! {
     BrowserContextNotFound = "browser.context-not-found", TargetResolution, ListContexts, false;
     /// The session's browser runs with other launch options than requested.
     BrowserOptionsConflict = "browser.options-conflict", Connect, CloseOrNewSession, false;
+    /// There is no such capability, or it cannot be used.
+    CapabilityUnsupported = "capability.unsupported", CapabilityPreflight, FeatureFallback, false;
     /// The browser rejected a CDP call.
     CdpRefused = "cdp.refused", Internal, Report, true;
     /// The browser cannot be reached.
@@ -553,6 +599,10 @@ codes! {
     CommandTimeout = "command.timeout", Internal, WaitLonger, true;
     /// A configuration file or variable has an invalid value.
     ConfigInvalid = "config.invalid", Config, FixConfig, false;
+    /// A prompt or a file is larger than a chat app takes.
+    ContextOverBudget = "context.over-budget", ContextPreflight, ReduceFiles, false;
+    /// A file to attach is a symbolic link.
+    ContextSymlinkRejected = "context.symlink-rejected", ContextPreflight, PathList, false;
     /// The daemon could not be started.
     DaemonStartFailed = "daemon.start-failed", Daemon, RunDoctor, false;
     /// The daemon ended while it ran the command.
@@ -603,6 +653,22 @@ codes! {
     PageNoDialog = "page.no-dialog", TargetResolution, Retry, false;
     /// The page does not respond: a script keeps it busy.
     PageUnresponsive = "page.unresponsive", TargetResolution, CloseTabOrWait, true;
+    /// Attachments were not decided on, or cannot be taken.
+    ProviderAttachmentPreflight = "provider.attachment-preflight", AttachmentPreflight, InlineOnlyOrFile, false;
+    /// The chat app does not show a file as attached.
+    ProviderAttachmentEvidenceMissing = "provider.attachment-evidence-missing", AttachmentVerify, ReUpload, true;
+    /// The chat app still answers the last prompt.
+    ProviderAnswerStreaming = "provider.answer-streaming", ComposerPrereq, PollOrResume, false;
+    /// The chat app did not show the prompt as sent.
+    ProviderCommitNotVerified = "provider.commit-not-verified", CommitVerify, ReSnapshot, true;
+    /// The same prompt may have been sent before; nobody can tell.
+    ProviderCommitUnknown = "provider.commit-unknown", CommitVerify, AskPerson, false;
+    /// The composer of the chat app cannot be used.
+    ProviderComposerNotVisible = "provider.composer-not-visible", ComposerPrereq, ReSnapshot, false;
+    /// The chat app asks for a login.
+    ProviderLoginRequired = "provider.login-required", ComposerPrereq, Login, false;
+    /// The model cannot be chosen.
+    ProviderModelMismatch = "provider.model-mismatch", ProviderSelectMode, ModelFallback, false;
     /// The page could not be printed to PDF.
     PdfFailed = "pdf.failed", Capture, Retry, false;
     /// The profile is in use.
@@ -625,6 +691,8 @@ codes! {
     StorageNotLoaded = "storage.not-loaded", Act, Retry, true;
     /// No element matches the target.
     TargetNotFound = "target.not-found", TargetResolution, ReSnapshot, false;
+    /// No element of a chat app is surely the one that is needed.
+    TargetUnresolved = "target.unresolved", TargetResolution, ReSnapshot, false;
     /// More than one element matches the target.
     TargetAmbiguous = "target.ambiguous", TargetResolution, PassNth, false;
     /// Neither snapshot source is available.

@@ -7,6 +7,7 @@
 //! stores the fingerprints of issued refs and resolves them.
 
 pub mod ax;
+pub mod capability;
 pub mod delta;
 pub mod find;
 pub mod hash;

@@ -108,6 +108,9 @@ pub struct ElementRef {
     /// Its link address.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub url: String,
+    /// The durable ref of the same element, in a snapshot whose own refs are bound to its hashes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_ref: Option<String>,
     /// Bounding box.
     #[serde(rename = "box", default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<Bounds>,
@@ -328,6 +331,7 @@ fn element_ref(
         frame_path: frame_paths.get(node.frame as usize).cloned().unwrap_or_default(),
         focused: node.states.is_focused(),
         shadow_path: Vec::new(),
+        live_ref: None,
         frame: node.frame,
         name_hidden: node.states.is_name_hidden(),
         value: redacted(text::cut(tree.value(node), limit(print, MAX_VALUE)).into_owned(), print),

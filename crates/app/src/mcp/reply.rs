@@ -2,8 +2,9 @@
 
 use crate::output::evidence_line;
 use browser::command::{
-    Arrival, CapabilityRow, DialogReply, Effect, PageEvent, Receipt, SnapshotReply, is_page_speech,
+    Arrival, DialogReply, Effect, PageEvent, Receipt, SnapshotReply, is_page_speech,
 };
+use browser::page::capability::CapabilityRow;
 use browser::page::sanitize::escape_unsafe;
 use browser::page::{text, tokens};
 use browser::{Code, Error, Evidence, Note, Outcome, Reply, RetryHint, TabId};
@@ -180,8 +181,10 @@ impl ToolReply {
 
     fn of_row(row: &CapabilityRow) -> Self {
         let mut untrusted = String::new();
-        for (key, fact) in &row.evidence {
-            untrusted.push_str(&format!("{key}: {}\n", evidence_text(key, fact)));
+        for (key, value) in row.evidence.iter().flatten() {
+            let fact = serde_json::from_value(value.clone());
+            let fact = fact.unwrap_or_else(|_| Evidence::Text(value.to_string()));
+            untrusted.push_str(&format!("{key}: {}\n", evidence_text(key, &fact)));
         }
         Self {
             text: format!("{}: {}; next: {}", row.capability_id, row.state, row.next),
@@ -578,6 +581,7 @@ fn evidence_text(key: &str, fact: &Evidence) -> String {
         Evidence::List(all) => {
             all.iter().map(|line| format!("\n  {}", evidence_line(key, line))).collect()
         }
+        Evidence::Rows(rows) => rows.iter().map(|row| format!("\n  {row}")).collect(),
     }
 }
 

@@ -4,10 +4,10 @@ use super::{Act, Verb, VerbReply, VerbSpec};
 use crate::act::{Action, Actionability, EventGuard, TargetArgs};
 use crate::error::{Code, Evidence, Result};
 use clap::{Args, ValueEnum};
+use page::capability::{CapabilityRow, CapabilityState};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::fmt;
+use serde_json::{Map, Value};
 
 /// Check whether an element is actionable now.
 ///
@@ -58,21 +58,6 @@ impl ActionKind {
     }
 }
 
-/// The result of an actionability check.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CapabilityRow {
-    /// The id of the check: `can-` and the action.
-    pub capability_id: String,
-    /// `ok`: it can be done. `warn`: it can, with a note. `fail`: it cannot. `unknown`: the check was not possible.
-    pub state: String,
-    /// Evidence for the state.
-    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
-    pub evidence: BTreeMap<String, Evidence>,
-    /// The suggested next step.
-    pub next: String,
-}
-
 impl Verb for Can {
     type Reply = CapabilityRow;
     const SPEC: VerbSpec = VerbSpec::LOOK;
@@ -86,37 +71,41 @@ impl Act for Can {
         let found =
             action.resolve_actionable(&target_args, actionability, EventGuard::DryRun).await;
         let is_changed = action.progress.notes.iter().any(|note| note.code == "element-changed");
-        let mut evidence = BTreeMap::new();
+        let mut evidence = Map::new();
+        let mut add = |key: &str, fact: Evidence| {
+            let value = serde_json::to_value(fact).unwrap_or(Value::Null);
+            evidence.entry(key).or_insert(value);
+        };
         match found {
             Ok(point) => {
-                evidence.insert("role".to_owned(), Evidence::from(point.target.role));
-                evidence.insert("name".to_owned(), Evidence::from(point.target.name));
+                add("role", Evidence::from(point.target.role));
+                add("name", Evidence::from(point.target.name));
                 if let Some(name) = point.target.ref_name {
-                    evidence.insert("ref".to_owned(), Evidence::from(name));
+                    add("ref", Evidence::from(name));
                 }
                 let is_mismatch = match self.action {
                     ActionKind::Check | ActionKind::Uncheck => point.is_checked.is_none(),
                     _ => false,
                 };
                 let state = match (is_mismatch, is_changed) {
-                    (true, _) => "fail",
-                    (false, true) => "warn",
-                    (false, false) => "ok",
+                    (true, _) => CapabilityState::Fail,
+                    (false, true) => CapabilityState::Warn,
+                    (false, false) => CapabilityState::Ok,
                 };
                 let next = if is_mismatch { "re-snapshot" } else { name_of(self.action) };
                 Ok(CapabilityRow {
                     capability_id: id,
-                    state: state.into(),
-                    evidence,
+                    state,
+                    evidence: Some(evidence),
                     next: next.into(),
                 })
             }
             Err(error) => {
                 let details = error.details();
-                evidence.insert("errorCode".to_owned(), Evidence::from(error.code().as_str()));
-                evidence.insert("message".to_owned(), Evidence::from(details.message.clone()));
+                add("errorCode", Evidence::from(error.code().as_str()));
+                add("message", Evidence::from(details.message.clone()));
                 for (key, fact) in details.evidence.clone().unwrap_or_default() {
-                    evidence.entry(key).or_insert(fact);
+                    add(&key, fact);
                 }
                 let is_known = matches!(
                     error.code(),
@@ -131,9 +120,9 @@ impl Act for Can {
                         | Code::ActMoving
                         | Code::ActNotEditable
                 );
-                let state = if is_known { "fail" } else { "unknown" };
+                let state = if is_known { CapabilityState::Fail } else { CapabilityState::Unknown };
                 let next = details.retry_hint.as_str().to_owned();
-                Ok(CapabilityRow { capability_id: id, state: state.into(), evidence, next })
+                Ok(CapabilityRow { capability_id: id, state, evidence: Some(evidence), next })
             }
         }
     }
@@ -159,17 +148,6 @@ fn name_of(action: ActionKind) -> &'static str {
 
 impl VerbReply for CapabilityRow {
     fn texts_mut(&mut self) -> Vec<&mut String> {
-        let evidence = self.evidence.values_mut().flat_map(Evidence::texts_mut);
-        evidence.chain([&mut self.next]).collect()
-    }
-}
-
-impl fmt::Display for CapabilityRow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.capability_id, self.state)?;
-        if let Some(Evidence::Text(message)) = self.evidence.get("message") {
-            write!(f, ": {message}")?;
-        }
-        write!(f, "; next: {}", self.next)
+        Self::texts_mut(self)
     }
 }

@@ -37,7 +37,7 @@ mod wait;
 mod zoom;
 
 pub use batch::{Batch, BatchReply, Step};
-pub use can::{ActionKind, Can, CapabilityRow};
+pub use can::{ActionKind, Can};
 pub use click::{Button, Click, DblClick, Focus, Hover, Modifier};
 pub use clipboard::{Clipboard, ClipboardAction, ClipboardReply};
 pub use close::{Close, CloseReply};
@@ -83,6 +83,7 @@ pub use verb::{Caller, ReplyFile, TabNeed, VerbGroup, VerbKind, VerbReply, VerbS
 
 use crate::error::Result;
 use clap::Subcommand;
+use page::capability::CapabilityRow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;

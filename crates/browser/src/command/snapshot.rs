@@ -19,10 +19,10 @@ use page::delta::{Delta, DeltaBase, delta};
 use page::refs::{IssuedRefs, Scope, numbers_in, rewrite_refs};
 use page::render::{McpRender, RenderOptions, render_mcp, render_with_refs};
 use page::snapshot::{BuildOptions, Stats, WebAiSnapshot, build, empty_page_note, nodes, refs};
-use page::view::{DEFAULT_MAX_DEPTH, View, ViewOptions, view};
+use page::view::{DEFAULT_MAX_DEPTH, SequentialRefs, View, ViewOptions, view};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -114,6 +114,10 @@ pub struct Snapshot {
     /// Include hashes, refs and counts, as `--json` prints them.
     #[arg(skip)]
     pub details: bool,
+    /// Number the refs from `@e1` and bind them to the hashes of this snapshot. Each comes with the durable ref of its
+    /// element.
+    #[arg(skip)]
+    pub strict: bool,
 }
 
 /// The source of a tree.
@@ -248,7 +252,7 @@ impl RunInTab for Snapshot {
                 Some(found.map_err(|error| root_error(error, &wanted))?)
             }
         };
-        let skeleton = match self.details {
+        let skeleton = match self.details || self.strict {
             true => {
                 let part = root
                     .map(|root| &tree.nodes[root])
@@ -259,6 +263,10 @@ impl RunInTab for Snapshot {
             }
             false => None,
         };
+        if self.strict {
+            let snapshot = self.strict_snapshot(observation, &tree, root, skeleton.as_deref());
+            return Ok(SnapshotReply::Full(Box::new(snapshot)));
+        }
         let formatted = async {
             let source = self.select_view(
                 observation,
@@ -294,6 +302,38 @@ impl Snapshot {
         ]
         .into_iter()
         .find_map(|(is_so, why)| is_so.then_some(why))
+    }
+
+    /// Builds a snapshot by the phase-7 ref policy. Its durable refs are issued, those in its text are only data.
+    fn strict_snapshot(
+        &self,
+        observation: &mut observe::TabObservation,
+        tree: &Arc<Tree>,
+        root: Option<usize>,
+        skeleton: Option<&str>,
+    ) -> WebAiSnapshot {
+        let options = ViewOptions { policy: RefPolicy::WebAi, ..self.view_options(root) };
+        let registry = &mut observation.registry;
+        let live = view(tree, &options, &mut registry.numbering(tree));
+        registry.issue_view(tree, &live, Scope::Part);
+        let mut numbers = SequentialRefs::default();
+        let seen = view(tree, &options, &mut |frame, element| numbers.number(frame, element));
+        let build_options = BuildOptions {
+            snapshot_id: &snapshot_id(),
+            provider: None,
+            html: skeleton,
+            print: options.print,
+            nodes: self.nodes,
+        };
+        let mut snapshot = build(tree, &seen, &build_options);
+        let pairs = seen.lines.iter().zip(&live.lines);
+        let live_refs: HashMap<String, u32> = pairs
+            .filter_map(|(seen, live)| Some((format!("@e{}", seen.number?), live.number?)))
+            .collect();
+        for it in &mut snapshot.refs {
+            it.live_ref = live_refs.get(&it.ref_name).map(|number| format!("@e{number}"));
+        }
+        snapshot
     }
 
     /// Builds the view of the tree and issues its refs.
@@ -384,7 +424,7 @@ impl Snapshot {
         ObserveOptions {
             firewall: true,
             hidden: self.include_hidden,
-            urls: self.urls || self.details,
+            urls: self.urls || self.details || self.strict,
             boxes: self.boxes,
             full: self.wanted_root().is_some()
                 && (!self.delta || before.is_some_and(|before| before.observe_options.full)),

@@ -615,7 +615,7 @@ pub fn matches_outcome(expected: &str, actual: &Result<Outcome, Error>) -> bool 
     }
     let Ok(outcome) = actual else { return false };
     if let ("can", Reply::Can(row)) = (first, &outcome.reply) {
-        return row.state == rest;
+        return row.state.as_str() == rest;
     }
     let Some(receipt) = receipt(outcome) else { return false };
     let is_undone = rest == "undone";
