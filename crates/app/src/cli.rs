@@ -5,6 +5,7 @@ use crate::daemon::{self, DaemonClient, SessionPaths};
 use crate::doctor::Doctor;
 use crate::install::{self, Install};
 use crate::output::{self, Output};
+use crate::web_ai::WebAiArgs;
 use crate::{demo, mcp, sessions};
 use browser::command::{Caller, VerbGroup};
 use browser::page::refs::Dialect;
@@ -62,6 +63,9 @@ pub enum Subcommand {
     Config(ConfigCommand),
     /// Serve the verbs to AI clients, over the Model Context Protocol.
     Mcp(mcp::Mcp),
+    /// Drive AI chat web apps: ChatGPT, Gemini, Grok, and those that a vendor file describes.
+    #[command(name = "web-ai")]
+    WebAi(WebAiArgs),
     /// Print a short guide for agents that use the command line.
     Skill,
     /// Demonstrate agbrowse on a web shop that ships with it.
@@ -187,6 +191,7 @@ const GROUPS: &[(&str, Option<VerbGroup>, &[&str])] = &[
     ("Tabs", Some(VerbGroup::Tabs), &[]),
     ("Files", Some(VerbGroup::Files), &[]),
     ("Session", Some(VerbGroup::Session), &["sessions", "daemon", "config"]),
+    ("Chat apps", None, &["web-ai"]),
     ("Serve", None, &["mcp", "skill"]),
     ("Maintain", None, &["demo", "doctor", "install", "completions", "man", "help"]),
 ];
@@ -289,6 +294,7 @@ fn run(command: Subcommand, config: &Config, output: Output) -> Result<ExitCode>
             runtime.shutdown_background();
             served?;
         }
+        Subcommand::WebAi(web_ai) => return runtime()?.block_on(web_ai.run(config, output)),
         Subcommand::Skill => output::raw(crate::skill::guide().as_bytes())?,
         Subcommand::Completions { shell } => {
             let mut script = Vec::new();
@@ -313,12 +319,10 @@ async fn run_in_daemon(command: &Command, config: &Config) -> Result<Outcome> {
         dialect: Dialect::Cli,
         access: None,
     };
-    let paths = SessionPaths::of(config.session())?;
-    let overrides = config.launch_overrides();
-    let client = DaemonClient::new(paths, overrides, config.timeout(), config.idle_timeout());
+    let client = DaemonClient::of_config(config)?;
     let warning = match client.is_running().await {
         true => None,
-        false => check_session(command, config)?,
+        false => check_session(command.spec().makes_session, config)?,
     };
     match (client.run(request).await, warning) {
         (Ok(mut outcome), warning) => {
@@ -336,14 +340,14 @@ pub(crate) fn millis(duration: Duration) -> u64 {
 
 /// Checks a command before it starts a session: fails if the verb needs an existing session, and warns if the name looks
 /// like a typo of an existing one. The warning is printed at once, or with JSON returned as a note for the reply.
-fn check_session(command: &Command, config: &Config) -> Result<Option<Note>> {
+pub(crate) fn check_session(makes_session: bool, config: &Config) -> Result<Option<Note>> {
     let name = config.session();
     let known = daemon::list();
     // Lost sessions are listed too: their next daemon reports the loss.
     if name == crate::config::DEFAULT_SESSION || known.iter().any(|session| session == name) {
         return Ok(None);
     }
-    if !command.spec().makes_session {
+    if !makes_session {
         return Err(sessions::not_found(name));
     }
     let Some(near) = known.iter().find(|session| is_typo(name, session)) else { return Ok(None) };

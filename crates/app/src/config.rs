@@ -326,6 +326,28 @@ pub fn user_file() -> Option<PathBuf> {
     Some(etcetera::choose_base_strategy().ok()?.config_dir().join("agbrowse").join("config.toml"))
 }
 
+/// The folder of the user's vendor files.
+pub fn vendors_folder() -> Option<PathBuf> {
+    Some(user_file()?.parent()?.join("vendors"))
+}
+
+/// The folder for what the program itself keeps of the user's work.
+fn state_folder() -> Option<PathBuf> {
+    use etcetera::BaseStrategy;
+    let strategy = etcetera::choose_base_strategy().ok()?;
+    Some(strategy.state_dir().unwrap_or_else(|| strategy.data_dir()).join("agbrowse"))
+}
+
+/// The churn log of chat apps.
+pub fn churn_log() -> Option<PathBuf> {
+    Some(state_folder()?.join("churn-log.jsonl"))
+}
+
+/// The sessions of chat apps.
+pub fn web_ai_sessions() -> Option<PathBuf> {
+    Some(state_folder()?.join("web-ai-sessions.json"))
+}
+
 /// Makes a path absolute, because the daemon's working folder differs from the caller's.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())

@@ -18,6 +18,7 @@ mod random;
 pub mod sessions;
 mod signals;
 pub mod skill;
+pub mod web_ai;
 
 /// Version of this build. Client and daemon must have the same.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

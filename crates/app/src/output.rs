@@ -125,6 +125,22 @@ impl Output {
         self.write(&Envelope { ok, result }, result)
     }
 
+    /// Prints a result whose JSON has a shape of its own, without an envelope.
+    ///
+    /// # Errors
+    /// When standard output cannot be written.
+    pub fn bare<T: Serialize + Display>(self, result: &T) -> Result<()> {
+        self.print(result, result)
+    }
+
+    /// The same, with a text of its own.
+    ///
+    /// # Errors
+    /// When standard output cannot be written.
+    pub fn bare_text(self, result: &impl Serialize, text: &impl Display) -> Result<()> {
+        self.print(result, text)
+    }
+
     fn print(self, envelope: &impl Serialize, text: &impl Display) -> Result<()> {
         self.write(envelope, &escape_unsafe(&text.to_string()))
     }
@@ -185,6 +201,11 @@ pub(crate) fn evidence_line<'l>(key: &str, line: &'l str) -> Cow<'l, str> {
 pub fn say(text: &str) {
     // A failure cannot be reported anywhere.
     _ = writeln!(anstream::stderr(), "{text}");
+}
+
+/// Prints a line to standard error, in place of the one before.
+pub(crate) fn say_in_place(text: &str) {
+    _ = write!(anstream::stderr(), "\r{text}");
 }
 
 /// Serializes an outcome as `--json` prints it.
@@ -269,6 +290,11 @@ fn unused_path(stem: &str, extension: &str) -> PathBuf {
         number => PathBuf::from(format!("{stem}-{now}-{number}.{extension}")),
     };
     (0..).map(named).find(|path| !path.exists()).unwrap_or_else(|| named(0))
+}
+
+/// The current time, as in JSON reports.
+pub(crate) fn timestamp() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string()
 }
 
 /// Prints bytes unchanged.

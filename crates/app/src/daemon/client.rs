@@ -4,6 +4,7 @@ use super::SessionPaths;
 use super::wire::{
     self, DaemonRequest, DaemonResponse, HEADER, MAX_RESPONSE, RequestEnvelope, ResponseEnvelope,
 };
+use crate::config::Config;
 use browser::launch::LaunchOverrides;
 use browser::{Capabilities, Code, Driver, Error, EventStream, Outcome, Request, Result};
 use rustix::io::Errno;
@@ -154,6 +155,16 @@ impl DaemonClient {
     ) -> Self {
         let idle = Mutex::default();
         Self { paths, overrides, timeout, idle_timeout, idle, keep_alive: None }
+    }
+
+    /// The client of the session that a configuration names.
+    ///
+    /// # Errors
+    /// When the runtime directory cannot be used.
+    pub fn of_config(config: &Config) -> Result<Self> {
+        let paths = SessionPaths::of(config.session())?;
+        let overrides = config.launch_overrides();
+        Ok(Self::new(paths, overrides, config.timeout(), config.idle_timeout()))
     }
 
     /// Makes the session private to this client: its daemon lives as long as the client.

@@ -12,7 +12,8 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("agbrowse-cdp", &[]),
     ("agbrowse-page", &[]),
     ("agbrowse-browser", &["agbrowse-cdp", "agbrowse-page"]),
-    ("agbrowse", &["agbrowse-browser"]),
+    ("agbrowse-webai", &["agbrowse-browser"]),
+    ("agbrowse", &["agbrowse-browser", "agbrowse-webai"]),
 ];
 
 #[test]
@@ -63,7 +64,7 @@ fn every_dependency_section_is_checked() {
 
 #[test]
 fn only_app_crate_prints_or_exits() {
-    for krate in ["cdp", "page", "browser"] {
+    for krate in ["cdp", "page", "browser", "webai"] {
         assert_absent(krate, &["println!", "eprintln!", "process::exit", "env::args"]);
     }
 }

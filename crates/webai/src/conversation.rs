@@ -1,0 +1,159 @@
+//! A conversation on a page: numbers of turns, signs of streaming, the draft and the answer.
+
+use crate::completion::AnswerLook;
+use crate::tab::Tab;
+use crate::vendor::{Feature, Vendor};
+use browser::page::hash::field_hash;
+use browser::{Driver, Result};
+use serde::Deserialize;
+
+const CONVERSATION: &str = include_str!("../js/conversation.js");
+
+/// Longest text that is read: an answer of several megabytes, but not an endless one.
+const TEXT_LIMIT: usize = 8 << 20;
+
+/// What a page shows of a conversation.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ConversationLook {
+    pub(crate) host: String,
+    pub(crate) path: String,
+    /// Number of prompts.
+    pub(crate) users: u32,
+    /// Number of answers.
+    pub(crate) answers: u32,
+    pub(crate) streaming: bool,
+    pub(crate) done: bool,
+    pub(crate) answer_chars: u32,
+    pub(crate) answer_tail: String,
+    pub(crate) answer: Option<String>,
+    pub(crate) last_prompt: Option<String>,
+    /// Text of the composer; `None` without one.
+    pub(crate) draft: Option<String>,
+    /// Something on the page is busy.
+    pub(crate) busy: bool,
+    /// Names of the files that the page shows.
+    pub(crate) chips_shown: Vec<String>,
+    pub(crate) title: String,
+    pub(crate) body_chars: u32,
+    pub(crate) body_head: String,
+}
+
+impl ConversationLook {
+    pub(crate) fn answer_look(&self) -> AnswerLook {
+        AnswerLook {
+            answers: self.answers,
+            is_streaming: self.streaming,
+            is_done: self.done,
+            chars: self.answer_chars,
+            tail: self.answer_tail.clone(),
+        }
+    }
+
+    /// True if the composer is empty.
+    pub(crate) fn has_empty_composer(&self) -> bool {
+        self.draft.as_ref().is_some_and(|draft| draft.trim().is_empty())
+    }
+
+    /// True if the last prompt has this hash.
+    pub(crate) fn has_prompt(&self, hash: &str) -> bool {
+        self.last_prompt.as_ref().is_some_and(|prompt| prompt_hash(prompt) == hash)
+    }
+
+    /// What stands between a person and the conversation, if something does.
+    pub(crate) fn interstitial(&self) -> Option<Interstitial> {
+        let text = format!("{}\n{}", self.title, self.body_head).to_lowercase();
+        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        let is_challenge = [
+            "just a moment",
+            "checking if the site connection is secure",
+            "enable javascript and cookies",
+            "ray id",
+        ];
+        match () {
+            // An app with a composer or turns is no interstitial, whatever its conversations say.
+            () if self.draft.is_some() || self.users > 0 => None,
+            () if says(&is_challenge) => Some(Interstitial::Challenge),
+            () if self.body_chars < 2000 && says(&["log in", "sign in", "sign up"]) => {
+                Some(Interstitial::Login)
+            }
+            () if self.body_chars < 20 => Some(Interstitial::EmptyShell),
+            () => None,
+        }
+    }
+}
+
+/// A page in place of the conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Interstitial {
+    Challenge,
+    Login,
+    EmptyShell,
+}
+
+impl Interstitial {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Challenge => "cloudflare-challenge",
+            Self::Login => "login-required",
+            Self::EmptyShell => "empty-shell",
+        }
+    }
+}
+
+/// The hash of a prompt, whatever an editor does to its white space.
+pub(crate) fn prompt_hash(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    field_hash(&words.join(" "))
+}
+
+/// Looks at a conversation. `files` are names to look for; the answer is read only when it is wanted.
+pub(crate) async fn look<D: Driver>(
+    tab: &Tab<'_, D>,
+    vendor: &Vendor,
+    files: Option<&[String]>,
+    with_answer: bool,
+) -> Result<ConversationLook> {
+    let css = |feature| vendor.target(feature).map(|it| &*it.css_fallbacks).unwrap_or_default();
+    let argument = serde_json::json!({
+        "user": css(Feature::UserTurn),
+        "assistant": css(Feature::ResponseFeed),
+        "streaming": css(Feature::StreamingIndicator),
+        "composer": css(Feature::Composer),
+        "done": vendor.answer.done,
+        "chips": files,
+        "textLimit": TEXT_LIMIT,
+        "withAnswer": with_answer,
+    });
+    tab.call(CONVERSATION, &argument).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prompt_is_recognized_whatever_its_white_space() {
+        assert_eq!(prompt_hash("a  b\n\nc "), prompt_hash("a b c"));
+        assert_ne!(prompt_hash("a b c"), prompt_hash("a b d"));
+    }
+
+    #[test]
+    fn interstitials_are_told_apart_from_conversations_that_mention_them() {
+        let look = |title: &str, body: &str, draft: Option<&str>| ConversationLook {
+            title: title.into(),
+            body_head: body.into(),
+            body_chars: body.len() as u32,
+            draft: draft.map(str::to_owned),
+            ..ConversationLook::default()
+        };
+        let check = |look: ConversationLook, expected| {
+            assert_eq!(look.interstitial(), expected, "{look:?}");
+        };
+        check(look("Just a moment...", "Checking …", None), Some(Interstitial::Challenge));
+        check(look("App", "Log in to get answers", None), Some(Interstitial::Login));
+        check(look("App", "", None), Some(Interstitial::EmptyShell));
+        check(look("App", "What does Ray ID mean? Log in", Some("")), None);
+        check(look("App", &"long text ".repeat(300), None), None);
+    }
+}
