@@ -11,6 +11,7 @@ fn root() -> PathBuf {
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("agbrowse-cdp", &[]),
     ("agbrowse-page", &[]),
+    ("agbrowse-chatapps", &[]),
     ("agbrowse-browser", &["agbrowse-cdp", "agbrowse-page"]),
     ("agbrowse", &["agbrowse-browser"]),
 ];
