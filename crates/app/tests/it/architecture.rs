@@ -11,9 +11,10 @@ fn root() -> PathBuf {
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("agbrowse-cdp", &[]),
     ("agbrowse-page", &[]),
+    ("agbrowse-chatapps", &[]),
     ("agbrowse-browser", &["agbrowse-cdp", "agbrowse-page"]),
     ("agbrowse-webai", &["agbrowse-browser"]),
-    ("agbrowse", &["agbrowse-browser", "agbrowse-webai"]),
+    ("agbrowse", &["agbrowse-browser", "agbrowse-chatapps", "agbrowse-webai"]),
 ];
 
 #[test]

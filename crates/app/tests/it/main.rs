@@ -25,3 +25,4 @@ mod sandbox;
 mod snapshot_output;
 mod torture;
 mod trust;
+mod web_ai;

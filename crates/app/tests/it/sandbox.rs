@@ -110,6 +110,11 @@ impl Home {
         names
     }
 
+    /// The same, or `None` if the directory was never created.
+    pub fn remaining_files_or_none(&self) -> Option<Vec<String>> {
+        self.sockets().exists().then(|| self.remaining_files())
+    }
+
     pub fn daemon_pid(&self) -> u32 {
         number(&self.json(["daemon", "status"])["result"]["pid"])
     }

@@ -1,0 +1,625 @@
+//! Chat apps: rows, snapshots, reports, prompts and answers, on fixture apps under the vendors' own host names.
+
+use crate::sandbox::{Home, has_browser, wait_until};
+use chatapps::{AnswerKind, App, ChatApps, Models, Scenario, Variant};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+const APPS: [(App, &str); 3] =
+    [(App::ChatGpt, "chatgpt"), (App::Gemini, "gemini"), (App::Grok, "grok")];
+
+/// A home with a browser whose vendor hosts lead to fixture apps.
+struct Fixture {
+    home: Home,
+    apps: ChatApps,
+}
+
+impl Fixture {
+    /// `None` without a browser.
+    fn start() -> Option<Self> {
+        if !has_browser() {
+            return None;
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let apps = runtime.block_on(ChatApps::start()).unwrap();
+        Some(Self { home: Home::new(), apps })
+    }
+
+    /// Opens an app in a browser with a window that nobody sees.
+    fn open(&self, app: App, scenario: &Scenario) {
+        let mut args = vec!["open".to_owned(), self.apps.url(app, scenario), "--headed".into()];
+        args.push("--chrome-arg=--ozone-platform=headless".into());
+        args.extend(self.apps.browser_args().into_iter().map(|arg| format!("--chrome-arg={arg}")));
+        self.home.ok(&args);
+    }
+
+    /// The status of a vendor, whether it is ready or not.
+    fn status(&self, vendor: &str, more: &[&str]) -> Value {
+        let mut args = vec!["web-ai", "status", "--json", "--vendor", vendor];
+        args.extend(more);
+        let done = self.home.run(&args);
+        let status: Value =
+            serde_json::from_str(&done.out()).unwrap_or_else(|_| panic!("{}", done.err()));
+        assert_eq!(done.code(), i32::from(status["ok"] != true), "{status}");
+        status
+    }
+
+    fn query(&self, vendor: &str, prompt: &str, more: &[&str]) -> Value {
+        let mut args = vec!["web-ai", "query", "--vendor", vendor, "--prompt", prompt];
+        args.extend(more);
+        self.bare(&args)
+    }
+
+    /// Runs a command whose JSON has no envelope.
+    fn bare(&self, args: &[&str]) -> Value {
+        let mut args = args.to_vec();
+        args.push("--json");
+        let done = self.home.run(&args);
+        serde_json::from_str(&done.out())
+            .unwrap_or_else(|_| panic!("{}\n{}", done.err(), done.out()))
+    }
+}
+
+fn row<'s>(status: &'s Value, id: &str) -> &'s Value {
+    let rows = status["capabilities"].as_array().unwrap();
+    rows.iter().find(|row| row["capabilityId"] == id).unwrap_or_else(|| panic!("{id}: {status}"))
+}
+
+#[test]
+fn each_vendors_capability_list_has_the_expected_ids_in_order() {
+    let Some(fixture) = Fixture::start() else { return };
+    for (app, vendor) in APPS {
+        fixture.open(app, &Scenario::default());
+        let status = fixture.status(vendor, &[]);
+        let keys: Vec<_> = status.as_object().unwrap().keys().map(String::as_str).collect();
+        let expected =
+            ["ok", "vendor", "status", "url", "capabilities", "capabilityState", "warnings"];
+        assert_eq!(keys.len(), expected.len());
+        assert!(expected.iter().all(|key| keys.contains(key)), "{keys:?}");
+        let rows = status["capabilities"].as_array().unwrap();
+        let ids: Vec<_> = rows.iter().map(|row| row["capabilityId"].as_str().unwrap()).collect();
+        let own = [
+            "active-tab-verification",
+            "composer-visible",
+            "session-logged-in",
+            "model-alias-selectable",
+            "upload-surface-visible",
+            "copy-button-present",
+            "response-streaming",
+        ];
+        let mut expected: Vec<_> = own.iter().map(|name| format!("{vendor}-{name}")).collect();
+        expected
+            .extend(["agbrowse-cdp-connected".to_owned(), "agbrowse-profile-matches".to_owned()]);
+        assert_eq!(ids, expected);
+        assert_eq!((&status["status"], &status["ok"]), (&json!("ready"), &json!(true)), "{status}");
+        let one = fixture.status(vendor, &["--probe", &expected[1]]);
+        assert_eq!(one["capabilities"].as_array().unwrap().len(), 1);
+        assert_eq!(one["capabilityState"], "ok", "{one}");
+    }
+    let error = fixture.home.error(["web-ai", "status", "--probe", "chatgpt.composer.visible"]);
+    assert_eq!(error["errorCode"], "capability.unsupported");
+    assert!(error["message"].as_str().unwrap().contains("`chatgpt-composer-visible`"), "{error}");
+}
+
+#[test]
+fn status_leaves_the_page_as_it_was_and_submits_nothing() {
+    let Some(fixture) = Fixture::start() else { return };
+    for (app, vendor) in APPS {
+        fixture.open(app, &Scenario::default());
+        let snapshot = || fixture.home.ok(["snapshot", "--fresh", "--no-interactive"]);
+        let before = snapshot();
+        for model in ["pro", "fast", "thinking", "heavy", "deepthink", "nonsense"] {
+            fixture.status(vendor, &["--model", model, "--file", "x.txt"]);
+        }
+        assert_eq!(snapshot(), before, "{vendor}");
+        let opened =
+            fixture.apps.all_events().iter().filter(|event| event.kind == "menu-opened").count();
+        assert!(opened > 0, "{vendor}: a menu was opened");
+        assert_eq!(fixture.apps.submit_events(), [], "{vendor}");
+        fixture.apps.reset_records();
+    }
+}
+
+#[test]
+fn model_rows_tell_what_can_be_chosen() {
+    let Some(fixture) = Fixture::start() else { return };
+    let check = |vendor: &str, model: &str, state: &str, next: &str| -> Value {
+        let id = format!("{vendor}-model-alias-selectable");
+        let status = fixture.status(vendor, &["--model", model, "--probe", &id]);
+        let row = row(&status, &id).clone();
+        assert_eq!(
+            (&row["state"], &row["next"]),
+            (&json!(state), &json!(next)),
+            "{vendor} {model}: {row}"
+        );
+        row
+    };
+    let no_pro = Scenario { models: Models::NoPro, ..Scenario::default() };
+    fixture.open(App::ChatGpt, &no_pro);
+    // The smoke plan of the specification: without a Pro entitlement.
+    let pro = check("chatgpt", "pro", "fail", "model-fallback");
+    assert_eq!(pro["evidence"]["selectable"], false);
+    assert_eq!(pro["evidence"]["menuClosed"], true);
+    let thinking = check("chatgpt", "think", "ok", "send");
+    assert_eq!(thinking["evidence"]["menuClosed"], true);
+    check("chatgpt", "opus", "fail", "model-fallback");
+    fixture.open(App::Gemini, &Scenario::default());
+    let tool = check("gemini", "deepthink", "unknown", "send");
+    assert_eq!(tool["evidence"]["tool"], "deepthink");
+    let pro = check("gemini", "pro", "warn", "model-fallback");
+    assert_eq!(pro["evidence"]["selectable"], true);
+    fixture.open(App::Grok, &Scenario::default());
+    let auto = check("grok", "automatic", "ok", "send");
+    assert_eq!(auto["evidence"]["active"], "auto");
+}
+
+#[test]
+fn composer_hidden_behind_a_modal_warns_and_a_login_wall_fails() {
+    let Some(fixture) = Fixture::start() else { return };
+    for (app, vendor) in APPS {
+        fixture.open(app, &Scenario { modal: true, ..Scenario::default() });
+        let status = fixture.status(vendor, &[]);
+        let composer = row(&status, &format!("{vendor}-composer-visible"));
+        assert_eq!(composer["state"], "warn", "{composer}");
+        fixture.open(app, &Scenario { logged_out: true, ..Scenario::default() });
+        let status = fixture.status(vendor, &[]);
+        let login = row(&status, &format!("{vendor}-session-logged-in"));
+        assert_eq!((&login["state"], &login["next"]), (&json!("fail"), &json!("login")), "{login}");
+        assert_eq!((&status["status"], &status["ok"]), (&json!("blocked"), &json!(false)));
+        // A composer that appears late is waited for.
+        fixture.open(app, &Scenario { late_ms: 500, ..Scenario::default() });
+        let composer = format!("{vendor}-composer-visible");
+        assert_eq!(row(&fixture.status(vendor, &[]), &composer)["state"], "ok");
+    }
+}
+
+#[test]
+fn page_of_another_host_is_not_read() {
+    let Some(fixture) = Fixture::start() else { return };
+    fixture.open(App::Grok, &Scenario::default());
+    // Any script of ours would trip over this.
+    fixture.home.ok([
+        "eval",
+        "window.touched = 0; Object.defineProperty(document, 'title', {get: () => 'x'}); 1",
+    ]);
+    let status = fixture.status("chatgpt", &[]);
+    let tab = row(&status, "chatgpt-active-tab-verification");
+    assert_eq!((&tab["state"], &tab["next"]), (&json!("fail"), &json!("tab-switch")));
+    assert_eq!(tab["evidence"]["host"], "grok.com");
+    let composer = row(&status, "chatgpt-composer-visible");
+    assert_eq!(
+        (&composer["state"], &composer["evidence"]["hostMismatch"]),
+        (&json!("unknown"), &json!(true))
+    );
+    let report =
+        fixture.bare(&["web-ai", "doctor", "--vendor", "chatgpt", "--snapshot", "interactive"]);
+    assert_eq!(report["warnings"], json!(["host-mismatch:expected=chatgpt.com,chat.openai.com"]));
+    assert!(report.get("snapshot").is_none());
+    for feature in report["features"].as_array().unwrap() {
+        assert_eq!((&feature["state"], &feature["domHash"]), (&json!("fail"), &Value::Null));
+    }
+    let error = fixture.home.error(["web-ai", "snapshot", "--vendor", "gemini"]);
+    assert_eq!(
+        (&error["errorCode"], &error["vendor"]),
+        (&json!("cdp.target-mismatch"), &json!("gemini"))
+    );
+}
+
+#[test]
+fn web_ai_snapshot_help_is_the_specified_text() {
+    let home = Home::new();
+    let help = home.ok(["web-ai", "snapshot", "--help"]);
+    let specified = "Usage:
+  agbrowse web-ai snapshot --vendor <chatgpt|gemini|grok> [options]
+
+Capture the active provider tab as a compact accessibility-tree snapshot.
+The text format follows Playwright MCP's YAML-like shape and assigns @eN refs
+to interactive elements. Refs are valid only for the captured snapshot.
+
+Options:
+  --vendor <name>       chatgpt | gemini | grok (default: chatgpt)
+  --interactive         Capture interactive AX nodes. Default: true
+  --compact             Compact serializer with single-text-child folding. Default: true
+  --max-depth <n>       Maximum AX tree depth. Default: 6
+  --root-selector <css> Restrict snapshot to a page subtree.
+  --json                Print full WebAiSnapshot JSON.
+
+Human output:
+  - textbox \"Message ChatGPT\" [ref=@e1]
+  - button \"Attach files\" [ref=@e2]
+";
+    assert!(help.starts_with(specified), "{help}");
+    assert!(help[specified.len()..].trim_start().starts_with("More options:"), "{help}");
+}
+
+#[test]
+fn web_ai_snapshot_prints_text_or_json_with_refs_of_its_own() {
+    let Some(fixture) = Fixture::start() else { return };
+    fixture.open(App::ChatGpt, &Scenario::default());
+    // Refs of other snapshots do not shift those of this one.
+    fixture.home.ok(["snapshot", "--no-interactive"]);
+    let text = fixture.home.ok(["web-ai", "snapshot"]);
+    assert!(text.contains("- textbox \"Message ChatGPT\" [ref=@e"), "{text}");
+    let json = fixture.bare(&["web-ai", "snapshot"]);
+    assert_eq!(json["text"], text);
+    assert_eq!(json["provider"], "chatgpt");
+    let refs = json["refs"].as_object().unwrap();
+    assert_eq!(json["stats"]["interactiveCount"], refs.len());
+    for number in 1..=refs.len() {
+        assert!(refs.contains_key(&format!("@e{number}")), "refs are numbered without gaps");
+    }
+    for key in ["snapshotId", "url", "domHash", "axHash"] {
+        assert!(json[key].as_str().is_some_and(|text| !text.is_empty()), "{key}");
+    }
+    // The durable ref of the same element is a target of other commands.
+    let composer = refs.values().find(|it| it["role"] == "textbox").unwrap();
+    fixture.home.ok(["fill", composer["liveRef"].as_str().unwrap(), "hello"]);
+    assert!(fixture.home.ok(["web-ai", "snapshot"]).contains("hello"));
+    let shallow = fixture.bare(&["web-ai", "snapshot", "--max-depth", "1"]);
+    assert!(shallow["refs"].as_object().unwrap().len() < refs.len());
+    let root = fixture.home.ok(["web-ai", "snapshot", "--root-selector", "#prompt-textarea"]);
+    assert_eq!(root.lines().filter(|line| line.contains("[ref=")).count(), 1, "{root}");
+    let error = fixture.home.error(["web-ai", "snapshot", "--root-selector", "#gone"]);
+    assert_eq!(error["errorCode"], "snapshot.root-not-found");
+}
+
+#[test]
+fn doctor_reports_are_content_safe() {
+    let Some(fixture) = Fixture::start() else { return };
+    let canary = "CANARY-7f3a";
+    for (app, vendor) in APPS {
+        fixture.open(app, &Scenario::default());
+        let answer = fixture.query(vendor, &format!("{canary}-prompt"), &["--inline-only"]);
+        assert_eq!(answer["status"], "complete", "{answer}");
+        // In names, drafts, titles and the address.
+        fixture.home.ok([
+            "eval",
+            &format!(
+                "document.title = '{canary}-title'; \
+                 document.querySelectorAll('button').forEach((it, n) => n % 2 && it.setAttribute('aria-label', it.getAttribute('aria-label') + ' {canary}-name')); \
+                 history.replaceState(null, '', location.pathname + '/{canary}-path?q={canary}-query#{canary}-hash'); 1"
+            ),
+        ]);
+        for args in [
+            vec!["web-ai", "doctor", "--vendor", vendor, "--snapshot", "interactive", "--full"],
+            vec!["web-ai", "doctor", "--vendor", vendor, "--snapshot", "interactive"],
+            vec!["web-ai", "doctor", "--vendor", vendor],
+        ] {
+            for json in [true, false] {
+                let mut command = fixture.home.command(&args);
+                command.env("AGBROWSE_CHURN_LOG", "1").env("AGBROWSE_LOG", "trace");
+                if json {
+                    command.arg("--json");
+                }
+                let done = command.output().unwrap();
+                let said =
+                    String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
+                assert!(done.status.success(), "{said}");
+                assert!(!said.contains("CANARY"), "{args:?}: {said}");
+            }
+        }
+    }
+    let churn = fixture.home.path(".local/state/agbrowse/churn-log.jsonl");
+    let churn = std::fs::read_to_string(churn).unwrap();
+    assert!(churn.lines().count() > 3 && !churn.contains("CANARY"), "{churn}");
+}
+
+#[test]
+fn doctor_has_the_specified_shape() {
+    let Some(fixture) = Fixture::start() else { return };
+    fixture.open(App::ChatGpt, &Scenario::default());
+    let plain = fixture.bare(&["web-ai", "doctor"]);
+    assert!(plain.get("snapshot").is_none() && plain.get("semanticTargets").is_none(), "{plain}");
+    let features: Vec<_> =
+        plain["features"].as_array().unwrap().iter().map(|it| it["feature"].clone()).collect();
+    let expected = [
+        "composer",
+        "model-picker",
+        "upload",
+        "response-feed",
+        "copy-fallback",
+        "streaming-indicator",
+    ];
+    assert_eq!(features, expected.map(Value::from));
+    assert_eq!(plain["url"], "https://chatgpt.com/");
+    let report = fixture.bare(&["web-ai", "doctor", "--snapshot", "interactive", "--full"]);
+    assert_eq!(
+        (&report["snapshot"]["enabled"], &report["snapshot"]["contentSafe"]),
+        (&json!(true), &json!(true))
+    );
+    assert!(report["snapshot"].get("text").is_none());
+    let top = &report["snapshot"]["topRefs"][0];
+    assert!(top["nameHash"].as_str().is_some_and(|hash| hash.starts_with("sha256:")), "{top}");
+    let composer = &report["semanticTargets"]["composer"][0];
+    assert_eq!(
+        (&composer["source"], &composer["role"]),
+        (&json!("snapshot-ref"), &json!("textbox"))
+    );
+    assert!(composer.get("name").is_none() && composer["nameChars"].is_number(), "{composer}");
+    let clamped =
+        fixture.home.run(["web-ai", "doctor", "--snapshot", "interactive", "--json"]).out();
+    assert!(clamped.len() <= 4096, "{}", clamped.len());
+    let clamped: Value = serde_json::from_str(&clamped).unwrap();
+    assert_eq!(clamped["snapshot"]["enabled"], true, "the snapshot stays");
+    let human = fixture.home.ok(["web-ai", "doctor"]);
+    assert!(human.starts_with("doctor chatgpt  worst="), "{human}");
+    assert!(human.contains("/8 selectors  sha256:"), "{human}");
+}
+
+#[test]
+fn doctor_semantic_targets_show_a_snapshot_candidate_when_no_selector_matches() {
+    let Some(fixture) = Fixture::start() else { return };
+    fixture.open(
+        App::ChatGpt,
+        &Scenario { variant: Variant::Structural, seed: 3, ..Scenario::default() },
+    );
+    let report = fixture.bare(&["web-ai", "doctor", "--snapshot", "interactive", "--full"]);
+    let candidates = report["semanticTargets"].as_object().unwrap();
+    let found = candidates.values().filter(|all| all[0]["source"] == "snapshot-ref").count();
+    assert!(found > 0, "{report}");
+}
+
+#[test]
+fn capabilities_are_listed_without_a_browser() {
+    let home = Home::new();
+    let list = |args: &[&str]| -> Value {
+        let args: Vec<_> = ["web-ai", "capabilities", "--json"].iter().chain(args).collect();
+        serde_json::from_str(&home.ok(args)).unwrap()
+    };
+    assert_eq!(list(&[])["capabilities"].as_array().unwrap().len(), 35);
+    let rows = list(&["--family", "deepThink", "--frontend-status", "actionable"]);
+    assert_eq!(rows["capabilities"][0]["capabilityId"], "gemini-deep-think");
+    assert!(
+        home.error(["web-ai", "capabilities", "--vendor", "claude"])["message"]
+            .as_str()
+            .unwrap()
+            .contains("`grok`")
+    );
+    assert_eq!(home.run(["web-ai", "capabilities", "--family", "x"]).code(), 2);
+    assert_eq!(home.remaining_files_or_none(), None, "no daemon was started");
+}
+
+#[test]
+fn query_is_sent_once_and_its_answer_is_read() {
+    let Some(fixture) = Fixture::start() else { return };
+    for (app, vendor) in APPS {
+        fixture.apps.reset_records();
+        fixture.open(app, &Scenario { thinking_ms: 300, ..Scenario::default() });
+        let prompt = format!("What is {vendor}?\n\nAnswer \"briefly\" <b>& well</b>.");
+        let reply = fixture.query(vendor, &prompt, &["--inline-only"]);
+        assert_eq!((&reply["status"], &reply["ok"]), (&json!("complete"), &json!(true)), "{reply}");
+        let prompts = fixture.apps.prompts();
+        assert_eq!(prompts.len(), 1, "{vendor}: {prompts:?}");
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words(&prompts[0].text), words(&prompt));
+        let answer = reply["answer"].as_str().unwrap();
+        let first = chatapps::answer_to(&prompts[0].text, &prompts[0].model, AnswerKind::Echo);
+        let first = first
+            .lines()
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .last()
+            .unwrap()
+            .trim_matches(['`', '.', '*'])
+            .to_owned();
+        assert!(answer.contains(&first), "{vendor}: {first:?} is not in {answer}");
+        assert!(
+            reply["url"].as_str().unwrap().starts_with(&format!("https://{}", app.host())),
+            "{reply}"
+        );
+        // A second prompt in the same conversation has the second answer.
+        let second = fixture.query(vendor, "And now?", &["--inline-only"]);
+        assert_eq!(second["status"], "complete", "{second}");
+        assert_eq!(second["url"], reply["url"]);
+        assert_ne!(second["answer"], reply["answer"]);
+    }
+}
+
+#[test]
+fn query_with_a_file_and_a_model_is_verified() {
+    let Some(fixture) = Fixture::start() else { return };
+    std::fs::write(fixture.home.path("project/notes.txt"), "some notes").unwrap();
+    for ((app, vendor), model) in APPS.into_iter().zip(["thinking", "pro", "heavy"]) {
+        fixture.apps.reset_records();
+        fixture.open(app, &Scenario::default());
+        let reply = fixture.query(vendor, "Read it", &["--file", "notes.txt", "--model", model]);
+        assert_eq!(reply["status"], "complete", "{reply}");
+        let prompts = fixture.apps.prompts();
+        assert_eq!(prompts.len(), 1);
+        assert_eq!(prompts[0].files[0].name, "notes.txt");
+        assert_eq!(prompts[0].files[0].size, 10);
+        assert!(prompts[0].model.contains(model), "{prompts:?}");
+    }
+}
+
+#[test]
+fn nothing_is_sent_when_a_check_fails_and_the_rows_are_told() {
+    let Some(fixture) = Fixture::start() else { return };
+    let home = &fixture.home;
+    let refused = |args: &[&str], code: &str| -> Value {
+        let args: Vec<_> = ["web-ai", "query", "--prompt", "x"].iter().chain(args).collect();
+        let error = home.error(args);
+        assert_eq!(error["errorCode"], code, "{error}");
+        assert_eq!(error["mutationAllowed"], false);
+        error
+    };
+    fixture.open(App::ChatGpt, &Scenario { modal: true, ..Scenario::default() });
+    refused(&[], "provider.attachment-preflight");
+    refused(&["--inline-only", "--file", "x"], "provider.attachment-preflight");
+    refused(&["--file", "/no/such/file"], "file.read-failed");
+    std::os::unix::fs::symlink("/etc/hostname", home.path("project/link")).unwrap();
+    refused(&["--file", "link"], "context.symlink-rejected");
+    refused(&["--inline-only", "--model", "opus"], "provider.model-mismatch");
+    let error = refused(&["--inline-only"], "provider.composer-not-visible");
+    let rows = error["evidence"]["capabilities"].as_array().unwrap();
+    assert_eq!(rows[1]["capabilityId"], "chatgpt-composer-visible");
+    assert_eq!(rows[1]["state"], "warn");
+    refused(&["--inline-only", "--vendor", "grok"], "cdp.target-mismatch");
+    fixture.open(App::ChatGpt, &Scenario { logged_out: true, ..Scenario::default() });
+    refused(&["--inline-only"], "provider.login-required");
+    fixture.open(App::ChatGpt, &Scenario { models: Models::NoPro, ..Scenario::default() });
+    refused(&["--inline-only", "--model", "pro"], "provider.model-mismatch");
+    assert_eq!(fixture.apps.prompts(), []);
+    assert_eq!(fixture.apps.submit_events(), []);
+    assert_eq!(fixture.bare(&["web-ai", "sessions", "list"])["sessions"], json!([]));
+}
+
+#[test]
+fn answer_is_stopped_and_what_there_is_of_it_is_kept() {
+    let Some(fixture) = Fixture::start() else { return };
+    for (app, vendor) in APPS {
+        fixture.apps.reset_records();
+        fixture.open(
+            app,
+            &Scenario { answer: AnswerKind::Long(200_000), token_ms: 50, ..Scenario::default() },
+        );
+        let sent = fixture.bare(&[
+            "web-ai",
+            "send",
+            "--vendor",
+            vendor,
+            "--prompt",
+            "Go on",
+            "--inline-only",
+        ]);
+        assert_eq!(sent["status"], "sent", "{sent}");
+        let id = sent["sessionId"].as_str().unwrap();
+        let polled = fixture.bare(&["web-ai", "poll", id, "--poll-timeout", "1s"]);
+        assert_eq!(polled["status"], "streaming", "{polled}");
+        let busy = fixture.home.error([
+            "web-ai",
+            "query",
+            "--vendor",
+            vendor,
+            "--prompt",
+            "y",
+            "--inline-only",
+        ]);
+        assert_eq!(busy["errorCode"], "provider.answer-streaming", "{busy}");
+        let stopped = fixture.bare(&["web-ai", "stop", id]);
+        assert_eq!(stopped["status"], "aborted", "{stopped}");
+        assert!(stopped["answer"].as_str().is_some_and(|text| !text.is_empty()));
+        assert_eq!(fixture.apps.prompts().len(), 1);
+        assert_eq!(fixture.apps.answers()[0].status, chatapps::AnswerStatus::Stopped);
+    }
+}
+
+#[test]
+fn answer_that_pauses_is_not_cut_off() {
+    let Some(fixture) = Fixture::start() else { return };
+    for (app, vendor) in APPS {
+        fixture.apps.reset_records();
+        fixture.open(app, &Scenario { answer: AnswerKind::Pause(4000), ..Scenario::default() });
+        let reply = fixture.query(vendor, "Take your time", &["--inline-only"]);
+        assert_eq!(reply["status"], "complete", "{reply}");
+        assert_eq!(fixture.apps.answers()[0].status, chatapps::AnswerStatus::Finished, "{vendor}");
+    }
+}
+
+#[test]
+fn session_survives_the_daemon_and_the_browser() {
+    let Some(fixture) = Fixture::start() else { return };
+    for (app, vendor) in APPS {
+        for kill_browser in [false, true] {
+            fixture.apps.reset_records();
+            fixture.open(
+                app,
+                &Scenario { answer: AnswerKind::Long(20_000), token_ms: 20, ..Scenario::default() },
+            );
+            let sent = fixture.bare(&[
+                "web-ai",
+                "send",
+                "--vendor",
+                vendor,
+                "--prompt",
+                "Long",
+                "--inline-only",
+            ]);
+            let id = sent["sessionId"].as_str().unwrap().to_owned();
+            let polled = fixture.bare(&["web-ai", "poll", &id, "--poll-timeout", "300ms"]);
+            assert!(polled["url"].is_string(), "{polled}");
+            let (daemon, browser) = (fixture.home.daemon_pid(), fixture.home.browser_pid());
+            let pid = if kill_browser { browser } else { daemon };
+            let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+            wait_until("the browser is gone", Duration::from_secs(30), || {
+                !std::path::Path::new(&format!("/proc/{browser}")).exists()
+            });
+            // A new browser, which knows where the app is.
+            fixture.open(app, &Scenario::default());
+            let done = fixture.bare(&["web-ai", "poll", &id, "--poll-timeout", "60s"]);
+            assert_eq!(done["status"], "complete", "{vendor} {kill_browser}: {done}");
+            assert!(done["answer"].as_str().unwrap().len() > 10_000);
+            assert_eq!(fixture.apps.prompts().len(), 1, "{vendor}: sent once");
+            fixture.home.ok(["close"]);
+        }
+    }
+}
+
+#[test]
+fn apps_with_churned_pages_are_driven_or_refused_but_never_misused() {
+    let Some(fixture) = Fixture::start() else { return };
+    for (app, vendor) in APPS {
+        for (variant, expected) in [
+            (Variant::Cosmetic, "complete"),
+            (Variant::Structural, "complete"),
+            (Variant::Breaking, "refused"),
+        ] {
+            for seed in [11, 12] {
+                fixture.apps.reset_records();
+                fixture.open(app, &Scenario { variant, seed, ..Scenario::default() });
+                let args = [
+                    "web-ai",
+                    "query",
+                    "--vendor",
+                    vendor,
+                    "--prompt",
+                    "Hi",
+                    "--inline-only",
+                    "--json",
+                ];
+                let done = fixture.home.run(args);
+                let what = format!("{vendor} {variant:?} {seed}: {}{}", done.out(), done.err());
+                let misused =
+                    fixture.apps.all_events().iter().any(|event| event.kind == "decoy-clicked");
+                assert!(!misused, "{what}");
+                if expected == "refused" {
+                    assert_eq!((done.code(), fixture.apps.prompts().len()), (1, 0), "{what}");
+                    assert!(done.err().contains("provider.composer-not-visible"), "{what}");
+                } else {
+                    assert_eq!(fixture.apps.prompts().len(), 1, "{what}");
+                    let reply: Value = serde_json::from_str(&done.out()).expect(&what);
+                    assert_eq!(reply["status"], expected, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn broken_vendor_file_is_refused_and_a_good_one_adds_a_vendor() {
+    let home = Home::new();
+    let folder = home.path("config/agbrowse/vendors");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("mine.toml"), "format = 1\nid = \"mine\"\nhosts = 3\n").unwrap();
+    let error = home.error(["web-ai", "capabilities"]);
+    assert_eq!(
+        (&error["errorCode"], &error["evidence"]["line"]),
+        (&json!("config.invalid"), &json!(3)),
+        "{error}"
+    );
+    assert!(error["message"].as_str().unwrap().contains("mine.toml`, line 3, column 9"), "{error}");
+}
+
+#[test]
+fn prompt_is_rendered_without_a_browser() {
+    let home = Home::new();
+    let text =
+        home.ok(["web-ai", "render", "--question", "Why?", "--goal", "Know", "--context", "data"]);
+    assert!(
+        text.starts_with("[USER]\n## Goal\nKnow\n\n## Question\nWhy?\n\n[UNTRUSTED_CONTEXT]"),
+        "{text}"
+    );
+    assert_eq!(home.run(["web-ai", "render"]).code(), 2);
+}
