@@ -5,8 +5,12 @@ const hook = (name) => hooks[name]?.[0];
 
 // --- Reports -------------------------------------------------------------------------------------------------------
 
+const pageId = crypto.randomUUID();
+let reportCount = 0;
+
 function report(event) {
-  const body = JSON.stringify({ ...event, path: location.pathname });
+  reportCount += 1;
+  const body = JSON.stringify({ ...event, page: pageId, number: reportCount, path: location.pathname });
   // A reply that nobody reads shows as an aborted request.
   fetch('/api/event', { method: 'POST', body, keepalive: true }).then((reply) => reply.text(), () => {});
 }
@@ -80,6 +84,9 @@ function addTurn(name, id) {
   hook('Greeting')?.setAttribute('hidden', '');
   turnCount += 1;
   const turn = build(name, { n: turnCount, id, index: Math.floor((turnCount - 1) / 2), model: model?.id ?? '' });
+  for (const decoy of turn.hooks('Decoy')) {
+    onPress(decoy, () => note('decoy-clicked', decoy.textContent));
+  }
   hook('Feed').append(turn.element);
   turn.element.scrollIntoView({ block: 'end' });
   return turn;
