@@ -164,7 +164,7 @@ impl Library {
         let began = Instant::now();
         match self.send(Command::Can(can))? {
             // `warn`: it can, and its text has changed since, as that of a counter has.
-            Reply::Can(row) if matches!(&*row.state, "ok" | "warn") => {
+            Reply::Can(row) if matches!(row.state.as_str(), "ok" | "warn") => {
                 Ok(began.elapsed().as_secs_f64() * 1000.0)
             }
             other => Err(Error::Failed(format!("it cannot be clicked: {other}"))),

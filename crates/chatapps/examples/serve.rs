@@ -2,7 +2,7 @@
 
 #![allow(clippy::print_stdout, reason = "made to be read")]
 
-use agbrowse_chatapps::{App, ChatApps, Scenario};
+use agbrowse_chatapps::{App, ChatApps, Moment, Scenario};
 use std::io::BufRead;
 
 #[tokio::main(flavor = "current_thread")]
@@ -15,21 +15,21 @@ async fn main() -> std::io::Result<()> {
         println!("{}", apps.url(app, &Scenario::default()));
     }
     for line in std::io::stdin().lock().lines() {
-        // `labels <app> <query>` prints the truth about a page at its start and after one exchange.
+        // `labels HOST QUERY` prints the truth about a page: at its start, while the first answer is streamed and
+        // afterwards.
         let line = line?;
-        if let Some((host, query)) =
-            line.strip_prefix("labels ").and_then(|rest| rest.split_once(' '))
-            && let (Some(app), Ok(scenario)) = (App::of_host(host), Scenario::from_query(query))
-        {
-            println!("{:#?}", apps.labels(app, &scenario));
-            for moment in
-                [agbrowse_chatapps::Moment::Streaming(0), agbrowse_chatapps::Moment::Finished(1)]
-            {
-                println!("{moment:?} {:#?}", apps.labels_at(app, &scenario, moment));
-            }
+        let words: Vec<&str> = line.splitn(3, ' ').collect();
+        let ["labels", host, query] = words[..] else {
+            println!("{:#?}", apps.prompts());
+            println!("{:#?}\n{:#?}", apps.submit_events(), apps.all_events());
             continue;
+        };
+        if let (Some(app), Ok(scenario)) = (App::of_host(host), Scenario::from_query(query)) {
+            for moment in [Moment::Start, Moment::Streaming(0), Moment::Finished(1)] {
+                let labels = apps.labels_at(app, &scenario, moment);
+                println!("{}", serde_json::to_string(&labels)?);
+            }
         }
-        println!("{:#?}\n{:#?}\n{:#?}", apps.prompts(), apps.submit_events(), apps.all_events());
     }
     Ok(())
 }

@@ -5,9 +5,14 @@ const hook = (name) => hooks[name]?.[0];
 
 // --- Reports -------------------------------------------------------------------------------------------------------
 
+const pageId = crypto.randomUUID();
+let reportCount = 0;
+
 function report(event) {
-  const body = JSON.stringify({ ...event, path: location.pathname });
-  fetch('/api/event', { method: 'POST', body, keepalive: true }).catch(() => {});
+  reportCount += 1;
+  const body = JSON.stringify({ ...event, page: pageId, number: reportCount, path: location.pathname });
+  // A reply that nobody reads shows as an aborted request.
+  fetch('/api/event', { method: 'POST', body, keepalive: true }).then((reply) => reply.text(), () => {});
 }
 
 const note = (kind, detail = '') => report({ kind, detail: String(detail) });
@@ -79,6 +84,9 @@ function addTurn(name, id) {
   hook('Greeting')?.setAttribute('hidden', '');
   turnCount += 1;
   const turn = build(name, { n: turnCount, id, index: Math.floor((turnCount - 1) / 2), model: model?.id ?? '' });
+  for (const decoy of turn.hooks('Decoy')) {
+    onPress(decoy, () => note('decoy-clicked', decoy.textContent));
+  }
   hook('Feed').append(turn.element);
   turn.element.scrollIntoView({ block: 'end' });
   return turn;
@@ -211,7 +219,7 @@ function begin(answer) {
     note('stopped', streaming?.id ?? '');
     // Stopped before the server has said its id: as soon as it has.
     while (streaming && !streaming.id) await sleep(20);
-    if (streaming) await fetch(`/api/stop/${streaming.id}`, { method: 'POST' });
+    if (streaming) await (await fetch(`/api/stop/${streaming.id}`, { method: 'POST' })).text();
   });
   hook('Send').replaceWith(stopButton);
 }
@@ -233,6 +241,7 @@ async function follow(id, turn) {
       if (!response.ok) break;
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let buffer = '';
+      let ended = null;
       for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
         const lines = (buffer + chunk.value).split('\n');
         buffer = lines.pop();
@@ -241,11 +250,12 @@ async function follow(id, turn) {
           from = line.next;
           failures = 0;
           turn.show(line);
-          if (line.status !== 'streaming') {
-            turn.finish(line.status);
-            return;
-          }
+          if (line.status !== 'streaming') ended = line.status;
         }
+      }
+      if (ended) {
+        turn.finish(ended);
+        return;
       }
     } catch {
       failures += 1;

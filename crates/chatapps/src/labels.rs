@@ -1,8 +1,11 @@
 //! Labels: which element of a page really is each semantic target. They are computed from the page description and known
 //! on this side of the connection only.
 
+use serde::Serialize;
+
 /// Which element really is each semantic target of a page.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Labels {
     /// Where prompts are written.
     pub composer: Truth,
@@ -46,7 +49,8 @@ impl Labels {
 }
 
 /// The truth about a semantic target.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Truth {
     /// The target exists.
     Exists {

@@ -10,7 +10,7 @@ use crate::scenario::{App, Variant};
 
 /// A mutated page description.
 #[derive(Clone, Debug)]
-pub(crate) struct Mutated {
+pub(crate) struct Variation {
     pub(crate) description: Description,
     pub(crate) breakage: Option<Breakage>,
 }
@@ -34,11 +34,11 @@ pub(crate) fn mutate(
     mut description: Description,
     variant: Variant,
     seed: u64,
-) -> Mutated {
+) -> Variation {
     let mut rng = Rng::new(seed, &format!("{app:?} {variant:?}"));
     let mut breakage = None;
     match variant {
-        Variant::Baseline => return Mutated { description, breakage },
+        Variant::Baseline => return Variation { description, breakage },
         Variant::Cosmetic => {}
         Variant::Structural => structural(&mut description, &mut rng),
         Variant::Breaking => {
@@ -66,7 +66,7 @@ pub(crate) fn mutate(
             rng.shuffle(&mut element.attributes);
         });
     }
-    Mutated { description, breakage }
+    Variation { description, breakage }
 }
 
 /// Name of a class in a variant. Classes that selectors rely on stay unless the variant is structural.
@@ -395,11 +395,11 @@ mod tests {
     use super::*;
     use crate::scenario::{Composer, Scenario};
 
-    fn page(app: App, variant: Variant, seed: u64) -> Mutated {
+    fn page(app: App, variant: Variant, seed: u64) -> Variation {
         mutate(app, apps::describe(app, &Scenario::default()), variant, seed)
     }
 
-    fn html(mutated: &Mutated) -> String {
+    fn html(mutated: &Variation) -> String {
         let templates = mutated.description.templates.iter().map(|(_, it)| it.html());
         std::iter::once(mutated.description.body.html()).chain(templates).collect()
     }
@@ -426,7 +426,7 @@ mod tests {
     }
 
     /// Attribute values of all elements of page and templates.
-    fn values(mutated: &mut Mutated, name: &str) -> Vec<String> {
+    fn values(mutated: &mut Variation, name: &str) -> Vec<String> {
         let mut out = Vec::new();
         for root in roots(&mut mutated.description) {
             root.visit_mut(&mut |element| out.extend(element.get(name).map(str::to_owned)));
@@ -462,7 +462,7 @@ mod tests {
                 for value in values(&mut structural, "data-testid") {
                     assert!(value.starts_with("ui-"), "{value}");
                 }
-                let count = |mutated: &mut Mutated| {
+                let count = |mutated: &mut Variation| {
                     let mut hooks: Vec<_> = roots(&mut mutated.description)
                         .flat_map(|root| root.hooks())
                         .map(|(hook, _)| hook)

@@ -3,7 +3,7 @@
 use crate::apps::{self, Choice, Description};
 use crate::element::{Element, Hook, Node, Path, el};
 use crate::labels::{Labels, Moment, Truth};
-use crate::mutate::{self, Breakage, Mutated};
+use crate::mutate::{self, Breakage, Variation};
 use crate::scenario::{App, Scenario, Variant};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -40,8 +40,8 @@ impl Page {
         Self::of(app, mutated, scenario)
     }
 
-    fn of(app: App, mutated: Mutated, scenario: &Scenario) -> Self {
-        let Mutated { description, breakage } = mutated;
+    fn of(app: App, mutated: Variation, scenario: &Scenario) -> Self {
+        let Variation { description, breakage } = mutated;
         let Description { title, mut body, templates, models, tools } = description;
         let query = scenario.query();
         let mark = if query.is_empty() { "" } else { "?" };
@@ -73,7 +73,7 @@ impl Page {
 
     /// HTML of the page that the links of a login wall lead to.
     pub(crate) fn sign_in(app: App) -> String {
-        let mutated = Mutated { description: apps::sign_in(app), breakage: None };
+        let mutated = Variation { description: apps::sign_in(app), breakage: None };
         let scenario = Scenario::default();
         let mut page = Self::of(app, mutated, &scenario);
         // It does nothing, and the script is that of another page.

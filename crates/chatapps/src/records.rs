@@ -106,4 +106,9 @@ pub(crate) struct PostedEvent {
     pub(crate) ignored: bool,
     #[serde(default)]
     pub(crate) path: String,
+    /// Id of the loaded page, and number of the event in it: requests may overtake each other.
+    #[serde(default)]
+    pub(crate) page: String,
+    #[serde(default)]
+    pub(crate) number: u32,
 }

@@ -72,7 +72,8 @@ pub enum Variant {
     Cosmetic,
     /// Test ids and ids gone, tags, nesting, places and names changed; everything still can be recognised.
     Structural,
-    /// The composer is gone, beyond recognition, ambiguous or behind a wall: nothing may be clicked.
+    /// Nothing may be clicked. By the seed modulo 4: a canvas in place of the composer, a text box for feedback in place
+    /// of it, two equal composers, everything hidden behind a wall.
     Breaking,
 }
 

@@ -25,8 +25,32 @@ struct Tables {
     prompts: Vec<Prompt>,
     /// Conversation and id of each prompt's answer.
     answered: Vec<(String, String)>,
-    submit_events: Vec<SubmitEvent>,
-    page_events: Vec<PageEvent>,
+    submit_events: EventLog<SubmitEvent>,
+    page_events: EventLog<PageEvent>,
+}
+
+/// Events in the order they happened: by their number in a page, otherwise by arrival.
+#[derive(Debug)]
+struct EventLog<T>(Vec<(String, u32, T)>);
+
+impl<T> Default for EventLog<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T: Clone> EventLog<T> {
+    fn insert(&mut self, page: String, number: u32, event: T) {
+        let is_later = |(its_page, its_number, _): &(String, u32, T)| {
+            *its_page == page && *its_number > number
+        };
+        let at = self.0.iter().position(is_later).unwrap_or(self.0.len());
+        self.0.insert(at, (page, number, event));
+    }
+
+    fn all(&self) -> Vec<T> {
+        self.0.iter().map(|(_, _, event)| event.clone()).collect()
+    }
 }
 
 /// A conversation and the scenario it was begun in.
@@ -66,7 +90,7 @@ pub(crate) struct PostedPrompt {
 
 /// Reply to a prompt.
 #[derive(Debug, Serialize)]
-pub(crate) struct Accepted {
+pub(crate) struct PromptReply {
     conversation: String,
     path: String,
     answer: String,
@@ -74,7 +98,7 @@ pub(crate) struct Accepted {
 
 /// Reply to an upload.
 #[derive(Debug, Serialize)]
-pub(crate) struct Uploaded {
+pub(crate) struct UploadReply {
     id: String,
     #[serde(flatten)]
     file: SentFile,
@@ -83,7 +107,12 @@ pub(crate) struct Uploaded {
 impl Store {
     /// Accepts a prompt: records it, continues or begins its conversation, begins its answer. A message id that has
     /// arrived before is counted, and its first reply repeated.
-    pub(crate) fn prompt(&self, app: App, scenario: &Scenario, posted: PostedPrompt) -> Accepted {
+    pub(crate) fn prompt(
+        &self,
+        app: App,
+        scenario: &Scenario,
+        posted: PostedPrompt,
+    ) -> PromptReply {
         let mut tables = self.tables();
         let id = posted.client_message_id;
         if let Some(prompt) = tables.prompts.iter_mut().find(|it| it.client_message_id == id) {
@@ -127,25 +156,28 @@ impl Store {
     }
 
     /// Stores a file.
-    pub(crate) fn upload(&self, name: String, content: &Bytes) -> Uploaded {
+    pub(crate) fn upload(&self, name: String, content: &Bytes) -> UploadReply {
         let sha256 = hex(&Sha256::digest(content));
         let file = SentFile { name, size: content.len(), sha256 };
         let mut tables = self.tables();
         let id = tables.uuid("file");
         tables.files.insert(id.clone(), file.clone());
-        Uploaded { id, file }
+        UploadReply { id, file }
     }
 
     /// Records an event of a page.
     pub(crate) fn event(&self, app: App, event: PostedEvent) {
-        let PostedEvent { kind, control, detail, trusted, ignored, path } = event;
+        let PostedEvent { kind, control, detail, trusted, ignored, path, page, number } = event;
         let mut tables = self.tables();
         match control {
             Some(control) => {
                 let event = SubmitEvent { app, kind, control, trusted, ignored, path };
-                tables.submit_events.push(event);
+                tables.submit_events.insert(page, number, event);
             }
-            None => tables.page_events.push(PageEvent { app, kind, detail, path }),
+            None => {
+                let event = PageEvent { app, kind, detail, path };
+                tables.page_events.insert(page, number, event);
+            }
         }
     }
 
@@ -182,19 +214,19 @@ impl Store {
     }
 
     pub(crate) fn submit_events(&self) -> Vec<SubmitEvent> {
-        self.tables().submit_events.clone()
+        self.tables().submit_events.all()
     }
 
     pub(crate) fn page_events(&self) -> Vec<PageEvent> {
-        self.tables().page_events.clone()
+        self.tables().page_events.all()
     }
 
     pub(crate) fn reset_records(&self) {
         let mut tables = self.tables();
         tables.prompts.clear();
         tables.answered.clear();
-        tables.submit_events.clear();
-        tables.page_events.clear();
+        tables.submit_events = EventLog::default();
+        tables.page_events = EventLog::default();
     }
 
     /// The tables, also after a panic elsewhere: every change of them is complete in one call.
@@ -225,10 +257,24 @@ impl Tables {
     }
 }
 
-fn accepted(app: App, conversation: &str, answer: &str) -> Accepted {
-    Accepted {
+fn accepted(app: App, conversation: &str, answer: &str) -> PromptReply {
+    PromptReply {
         conversation: conversation.to_owned(),
         path: format!("{}{conversation}", app.conversation_prefix()),
         answer: answer.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_of_a_page_are_in_its_order() {
+        let mut events = EventLog::default();
+        for (page, number) in [("a", 1), ("a", 3), ("b", 1), ("a", 2), ("b", 2)] {
+            events.insert(page.to_owned(), number, format!("{page}{number}"));
+        }
+        assert_eq!(events.all(), ["a1", "a2", "a3", "b1", "b2"]);
     }
 }
