@@ -1,6 +1,6 @@
 // Reads the state of a conversation: numbers of turns, signs of streaming and completion, and the text of the composer,
 // of the last prompt and of the last answer as far as they are asked for. Nothing is touched.
-({ user, assistant, streaming, done, composer, chips, textLimit, withAnswer }) => {
+({ parts, exact, done, chips, needle, textLimit, withAnswer }) => {
   const isVisible = (it) => {
     const box = it.getBoundingClientRect()
     return box.width > 0 && box.height > 0 && it.checkVisibility({ visibilityProperty: true, opacityProperty: true })
@@ -22,9 +22,42 @@
     }
     return []
   }
+
+  const ROLED = "[role], button, textarea, input, [contenteditable=true], article, section, fieldset"
+  const roleOf = (it) => {
+    const role = it.getAttribute("role")
+    if (role) return role.trim().split(/\s+/)[0]
+    switch (it.localName) {
+      case "button": return "button"
+      case "article": return "article"
+      case "section": return "region"
+      case "fieldset": return "group"
+      case "input": return /^(text|search|url|)$/.test(it.getAttribute("type") ?? "") ? "textbox" : ""
+      case "textarea": return "textbox"
+      default: return it.isContentEditable ? "textbox" : ""
+    }
+  }
+  const nameOf = (it) => {
+    const labels = (it.getAttribute("aria-labelledby") ?? "").split(/\s+/).filter(Boolean)
+    const name = it.getAttribute("aria-label") ??
+      labels.map((id) => document.getElementById(id)?.textContent ?? "").join(" ")
+    const own = name.trim() || (roleOf(it) === "button" ? it.textContent : "") ||
+      it.getAttribute("placeholder") || it.getAttribute("title") || ""
+    return own.replace(/\s+/g, " ").trim().slice(0, 120)
+  }
+  let roled
+  const allRoled = () => roled ??= [...document.querySelectorAll(ROLED)].map((it) => ({ it, role: roleOf(it), name: nameOf(it) }))
+
+  // The elements of a part: by selectors, else by the exact roles and names that the caller has chosen.
+  const find = (key) => {
+    const all = first(parts[key])
+    if (all.length > 0 || !exact[key]) return all
+    const chosen = new Set(exact[key].map(({ role, name }) => `${role}\n${name}`))
+    return allRoled().filter(({ role, name }) => chosen.has(`${role}\n${name}`)).map(({ it }) => it)
+  }
   // Turns, without those that are part of another one.
-  const turns = (selectors) => {
-    const all = first(selectors)
+  const turns = (key) => {
+    const all = find(key)
     return all.filter((it) => !all.some((other) => other !== it && other.contains(it)))
   }
   const some = (selectors, root) => selectors.some((selector) => select(selector, root).some(isVisible))
@@ -62,26 +95,40 @@
     return text.replace(/[ \t]+$/gm, "").trim().slice(0, limit)
   }
 
-  const users = turns(user)
-  const answers = turns(assistant)
+  const users = turns("userTurn")
+  const answers = turns("responseFeed")
   const last = answers.at(-1)
   const whole = last ? textOf(last, textLimit) : ""
-  const field = first(composer).find(isVisible)
+  const field = find("composer").find(isVisible)
   const draft = field ? field.value ?? textOf(field, textLimit) : null
-  const busy = chips ? [...document.querySelectorAll("[aria-busy=true]")].some(isVisible) : false
+  const unmatched = Object.keys(parts).filter((key) => first(parts[key]).length === 0)
+  const flat = (text) => text.replace(/\s+/g, " ")
+  const countOf = (text) => {
+    const shown = flat(document.body?.innerText ?? "").split(text).length - 1
+    return shown - (field && flat(draft).includes(text) && !("value" in field) ? 1 : 0)
+  }
+  const named = new Map()
+  if (unmatched.length > 0) {
+    for (const { role, name } of allRoled()) {
+      if (role && name && named.size < 300) named.set(`${role}\n${name}`, { role, name })
+    }
+  }
   return {
     host: location.host,
     path: location.pathname,
     users: users.length,
     answers: answers.length,
-    streaming: some(streaming),
+    streaming: find("streamingIndicator").some(isVisible),
     done: last ? some(done, last) || (last.parentElement !== null && some(done, last.parentElement)) : false,
     answerChars: whole.length,
     answerTail: whole.slice(-120),
     answer: withAnswer ? whole : null,
     lastPrompt: users.length > 0 ? textOf(users.at(-1), textLimit) : null,
     draft,
-    busy,
+    needleCount: needle ? countOf(needle) : 0,
+    unmatched,
+    named: [...named.values()],
+    busy: chips ? [...document.querySelectorAll("[aria-busy=true]")].some(isVisible) : false,
     chipsShown: (chips ?? []).filter((name) => document.body.innerText.includes(name)),
     title: document.title.slice(0, 200),
     bodyChars: document.body?.innerText.trim().length ?? 0,

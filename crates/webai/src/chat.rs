@@ -2,7 +2,9 @@
 //! fate is not known is looked for on the page before anything is sent again.
 
 use crate::completion::{AnswerState, CompletionWatch};
-use crate::conversation::{ConversationLook, Interstitial, look, prompt_hash};
+use crate::conversation::{
+    ConversationLook, Interstitial, LookOptions, look, prompt_hash, prompt_head,
+};
 use crate::envelope::{Envelope, PromptParts, render};
 use crate::model_menu::{self, Cleanup, click};
 use crate::resolve::{Resolved, resolve};
@@ -14,7 +16,8 @@ use browser::command::{
     ActionKind, Fill, Open, SettleArgs, SwitchTab, TabAction, TabCommand, TargetArgs, Upload,
 };
 use browser::page::capability::{CapabilityRow, CapabilityState};
-use browser::{Code, Command, Driver, Error, Evidence, Result, SecretString, TabId};
+use browser::page::snapshot::ElementRef;
+use browser::{Code, Command, Driver, Error, Evidence, Result, SecretString, TabId, Target};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,6 +27,8 @@ use tokio::time::Instant;
 
 /// Time that the app gets to take a prompt.
 const COMMIT_PATIENCE: Duration = Duration::from_secs(15);
+/// Time that a draft has to stay in the composer before it counts as not sent.
+const DRAFT_STAYS: Duration = Duration::from_secs(2);
 /// Time that the app gets to take files.
 const UPLOAD_PATIENCE: Duration = Duration::from_secs(60);
 /// Time that a restored conversation gets to show its turns.
@@ -32,6 +37,8 @@ const RESTORE_PATIENCE: Duration = Duration::from_secs(15);
 const POLL_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::from_millis(500));
 /// Pause between two looks in the shorter waits.
 const PAUSE: Duration = Duration::from_millis(100);
+/// The field that a file goes into, visible or not.
+const FILE_FIELD: &str = "input[type=file]";
 /// Largest attachment.
 const MAX_FILE: u64 = 100 << 20;
 
@@ -139,6 +146,14 @@ pub(crate) struct Chat<'c, D: Driver + Send + Sync + 'static> {
 impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
     fn tab(&self) -> Tab<'_, D> {
         Tab::new(&**self.driver, &self.choice)
+    }
+
+    async fn look(&self) -> Result<ConversationLook> {
+        self.look_with(LookOptions::default()).await
+    }
+
+    async fn look_with(&self, options: LookOptions<'_>) -> Result<ConversationLook> {
+        look(&self.tab(), self.vendor, options).await
     }
 
     /// Sends a prompt.
@@ -290,7 +305,9 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             }
             None => {}
         }
-        let before = look(&self.tab(), self.vendor, None, false).await?;
+        let needle = prompt_head(&envelope.text);
+        let counting = LookOptions { needle: Some(&needle), ..LookOptions::default() };
+        let before = self.look_with(counting).await?;
         if !options.files.is_empty() {
             self.attach(&options.files, &names).await?;
         }
@@ -314,6 +331,7 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
                 file_count: names.len() as u32,
                 assistant_count: before.answers,
                 user_count: before.users,
+                shown_count: before.needle_count,
             },
             status: SessionStatus::Sending,
             answer: None,
@@ -334,7 +352,7 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             })?;
             return Err(error);
         }
-        self.verify_commit(&session).await
+        self.verify_commit(&session, &needle).await
     }
 
     /// The time for an answer: the caller's, that of the model's tier, or the vendor's.
@@ -423,17 +441,12 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
 
     /// Attaches files, and waits until the app shows all of them and is done with them.
     async fn attach(&self, files: &[PathBuf], names: &[String]) -> Result<()> {
-        let surface = self.element(Feature::UploadSurface, ActionKind::Click).await?;
-        let upload = Upload {
-            target_args: Some(TargetArgs::at(surface.target)),
-            files: files.to_vec(),
-            chooser: None,
-            after: SettleArgs::default(),
-        };
-        self.tab().run(Command::Upload(upload)).await?;
+        self.give_files(files).await?;
         let begun = Instant::now();
         loop {
-            let seen = look(&self.tab(), self.vendor, Some(names), false).await?;
+            let seen = self
+                .look_with(LookOptions { files: Some(names), ..LookOptions::default() })
+                .await?;
             if seen.chips_shown.len() == names.len() && !seen.busy {
                 return Ok(());
             }
@@ -450,6 +463,46 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             }
             tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    /// Gives the files to the app: to its only file field, else by its upload button, or by an item of the menu that the
+    /// button opens.
+    async fn give_files(&self, files: &[PathBuf]) -> Result<()> {
+        let upload = |target| {
+            Command::Upload(Upload {
+                target_args: Some(TargetArgs::at(target)),
+                files: files.to_vec(),
+                chooser: None,
+                after: SettleArgs::default(),
+            })
+        };
+        let fields = [FILE_FIELD.to_owned()];
+        let selectors: Selectors<'_> = [("fields", &fields[..])].into();
+        let seen = self.tab().inspect(&selectors, &Selectors::new()).await?;
+        if seen.matched("fields").is_some_and(|count| count.matched == 1) {
+            return self.tab().run(upload(Target::Css(FILE_FIELD.into()))).await.map(drop);
+        }
+        let surface = self.element(Feature::UploadSurface, ActionKind::Click).await?;
+        let refused = match self.tab().run(upload(surface.target)).await {
+            Err(error) if error.code() == Code::ActNotTaken => error,
+            done => return done.map(drop),
+        };
+        match self.upload_item().await? {
+            Some(item) => self.tab().run(upload(item)).await.map(drop),
+            None => Err(refused),
+        }
+    }
+
+    /// The item of an open menu that takes files.
+    async fn upload_item(&self) -> Result<Option<Target>> {
+        let snapshot = self.tab().snapshot(Default::default()).await?;
+        let is_it = |it: &&ElementRef| {
+            let name = it.name.to_lowercase();
+            it.role.starts_with("menuitem")
+                && ["file", "upload", "computer", "device"].iter().any(|word| name.contains(word))
+        };
+        let item = snapshot.refs.iter().find(is_it).and_then(|it| it.live_ref.as_ref());
+        Ok(item.and_then(|name| name.parse().ok()))
     }
 
     /// Writes the prompt into the composer, and reads back whether it holds it.
@@ -470,7 +523,7 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             after: SettleArgs::default(),
         };
         self.tab().run(Command::Fill(fill)).await?;
-        let seen = look(&self.tab(), self.vendor, None, false).await?;
+        let seen = self.look().await?;
         // A composer that only its name leads to was read back by `fill` itself.
         match seen.draft {
             Some(draft) if prompt_hash(&draft) != hash && !draft.trim().is_empty() => {
@@ -484,11 +537,15 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
     }
 
     /// Waits until the app has taken the prompt: a new turn of the user, and an empty composer.
-    async fn verify_commit(&self, session: &SessionRecord) -> Result<SessionRecord> {
+    async fn verify_commit(&self, session: &SessionRecord, needle: &str) -> Result<SessionRecord> {
         let begun = Instant::now();
+        let counting = LookOptions { needle: Some(needle), ..LookOptions::default() };
         loop {
-            let seen = look(&self.tab(), self.vendor, None, false).await?;
-            let has_turn = seen.users > session.envelope_summary.user_count;
+            let seen = self.look_with(counting).await?;
+            let before = &session.envelope_summary;
+            // Where turns are not recognized, the prompt itself is looked for.
+            let has_turn = seen.users > before.user_count
+                || !seen.knows_user_turns() && seen.needle_count > before.shown_count;
             if has_turn && (seen.has_empty_composer() || seen.draft.is_none()) {
                 let url = self.conversation_url(&seen);
                 return self.store.update(&session.session_id, |it| {
@@ -536,7 +593,11 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
     }
 
     /// Finds out whether the prompt of a session was sent. `None` if it surely was not: it can be sent again.
-    async fn reconcile(&mut self, session: &SessionRecord) -> Result<Option<SessionRecord>> {
+    async fn reconcile(
+        &mut self,
+        session: &SessionRecord,
+        needle: Option<&str>,
+    ) -> Result<Option<SessionRecord>> {
         let unknown = |why: &str| {
             Error::new(Code::ProviderCommitUnknown)
                 .message(format!(
@@ -550,11 +611,15 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             return Err(unknown("its tab is gone, and its conversation had no address yet"));
         }
         let begun = Instant::now();
+        let before = &session.envelope_summary;
+        let mut draft_since = None;
         let unsent = loop {
-            let seen = look(&self.tab(), self.vendor, None, false).await?;
-            if seen.users > session.envelope_summary.user_count
-                && seen.has_prompt(&session.prompt_hash)
-            {
+            let seen = self.look_with(LookOptions { needle, ..LookOptions::default() }).await?;
+            let has_turn = match seen.knows_user_turns() {
+                true => seen.users > before.user_count && seen.has_prompt(&session.prompt_hash),
+                false => seen.needle_count > before.shown_count,
+            };
+            if has_turn {
                 let url = self.conversation_url(&seen);
                 let sent = self.store.update(&session.session_id, |it| {
                     it.status = SessionStatus::Sent;
@@ -566,8 +631,14 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
                 .draft
                 .as_deref()
                 .is_some_and(|draft| prompt_hash(draft) == session.prompt_hash);
-            if is_draft && seen.users == session.envelope_summary.user_count {
-                break true;
+            // A click that was on its way when its process ended may still arrive.
+            match is_draft && seen.users == before.user_count {
+                true => {
+                    if draft_since.get_or_insert_with(Instant::now).elapsed() > DRAFT_STAYS {
+                        break true;
+                    }
+                }
+                false => draft_since = None,
             }
             if begun.elapsed() > COMMIT_PATIENCE {
                 break false;
@@ -639,7 +710,7 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
         let mut pause = POLL_PAUSE.0;
         let mut chars = 0;
         loop {
-            let seen = look(&self.tab(), self.vendor, None, false).await?;
+            let seen = self.look().await?;
             if let Some(what) =
                 seen.interstitial().filter(|_| begun.elapsed() > RESTORE_PATIENCE / 3)
             {
@@ -692,7 +763,8 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
         session: &SessionRecord,
         status: SessionStatus,
     ) -> Result<SessionRecord> {
-        let seen = look(&self.tab(), self.vendor, None, true).await?;
+        let seen =
+            self.look_with(LookOptions { with_answer: true, ..LookOptions::default() }).await?;
         let is_there = seen.answers > session.envelope_summary.assistant_count;
         let url = self.conversation_url(&seen);
         let answer = seen.answer.filter(|_| is_there);
@@ -717,12 +789,12 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
                 session.session_id
             )));
         }
-        let seen = look(&self.tab(), self.vendor, None, false).await?;
+        let seen = self.look().await?;
         if seen.streaming {
             let button = self.element(Feature::StreamingIndicator, ActionKind::Click).await?;
             self.tab().run(click(button.target)).await?;
             let begun = Instant::now();
-            while look(&self.tab(), self.vendor, None, false).await?.streaming {
+            while self.look().await?.streaming {
                 if begun.elapsed() > COMMIT_PATIENCE {
                     return Err(Error::new(Code::ActNoEffect)
                         .message(format!("{} did not stop its answer", self.vendor.name)));

@@ -5,7 +5,8 @@ use crate::tab::Tab;
 use crate::vendor::{Feature, Vendor};
 use browser::page::hash::field_hash;
 use browser::{Driver, Result};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 const CONVERSATION: &str = include_str!("../js/conversation.js");
 
@@ -30,6 +31,12 @@ pub(crate) struct ConversationLook {
     pub(crate) last_prompt: Option<String>,
     /// Text of the composer; `None` without one.
     pub(crate) draft: Option<String>,
+    /// How often the text that was asked for is on the page, besides the composer.
+    pub(crate) needle_count: u32,
+    /// Parts that no selector matches.
+    pub(crate) unmatched: Vec<String>,
+    /// Roles and names on a page with such parts.
+    pub(crate) named: Vec<RoleAndName>,
     /// Something on the page is busy.
     pub(crate) busy: bool,
     /// Names of the files that the page shows.
@@ -39,7 +46,30 @@ pub(crate) struct ConversationLook {
     pub(crate) body_head: String,
 }
 
+/// A role with an accessible name.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) struct RoleAndName {
+    role: String,
+    name: String,
+}
+
+/// What to look for in a conversation.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LookOptions<'o> {
+    /// Names of files that should be shown as attached.
+    pub(crate) files: Option<&'o [String]>,
+    /// A text to count.
+    pub(crate) needle: Option<&'o str>,
+    /// Read the answer.
+    pub(crate) with_answer: bool,
+}
+
 impl ConversationLook {
+    /// True if the app's turns of the user are recognized.
+    pub(crate) fn knows_user_turns(&self) -> bool {
+        !self.unmatched.iter().any(|key| key == Feature::UserTurn.key())
+    }
+
     pub(crate) fn answer_look(&self) -> AnswerLook {
         AnswerLook {
             answers: self.answers,
@@ -107,25 +137,62 @@ pub(crate) fn prompt_hash(text: &str) -> String {
     field_hash(&words.join(" "))
 }
 
-/// Looks at a conversation. `files` are names to look for; the answer is read only when it is wanted.
+/// Length of the beginning of a prompt that is looked for, in characters.
+const HEAD: usize = 80;
+
+/// The beginning of a prompt, as its turn shows it.
+pub(crate) fn prompt_head(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").chars().take(HEAD).collect::<String>().trim_end().to_owned()
+}
+
+/// The parts that are looked for.
+const PARTS: [Feature; 4] =
+    [Feature::Composer, Feature::UserTurn, Feature::ResponseFeed, Feature::StreamingIndicator];
+
+/// Looks at a conversation. Parts that no selector matches are looked for by role and name.
 pub(crate) async fn look<D: Driver>(
     tab: &Tab<'_, D>,
     vendor: &Vendor,
-    files: Option<&[String]>,
-    with_answer: bool,
+    options: LookOptions<'_>,
 ) -> Result<ConversationLook> {
     let css = |feature| vendor.target(feature).map(|it| &*it.css_fallbacks).unwrap_or_default();
-    let argument = serde_json::json!({
-        "user": css(Feature::UserTurn),
-        "assistant": css(Feature::ResponseFeed),
-        "streaming": css(Feature::StreamingIndicator),
-        "composer": css(Feature::Composer),
+    let parts: BTreeMap<_, _> = PARTS.map(|feature| (feature.key(), css(feature))).into();
+    let mut argument = serde_json::json!({
+        "parts": parts,
+        "exact": {},
         "done": vendor.answer.done,
-        "chips": files,
+        "chips": options.files,
+        "needle": options.needle,
         "textLimit": TEXT_LIMIT,
-        "withAnswer": with_answer,
+        "withAnswer": options.with_answer,
     });
+    let seen: ConversationLook = tab.call(CONVERSATION, &argument).await?;
+    let exact = exact_names(vendor, &seen);
+    if exact.is_empty() {
+        return Ok(seen);
+    }
+    argument["exact"] = serde_json::json!(exact);
     tab.call(CONVERSATION, &argument).await
+}
+
+/// The roles and names on a page that parts without a matching selector can have.
+fn exact_names(
+    vendor: &Vendor,
+    seen: &ConversationLook,
+) -> BTreeMap<&'static str, Vec<RoleAndName>> {
+    let unmatched = |feature: &Feature| seen.unmatched.iter().any(|key| key == feature.key());
+    let names = |feature: Feature| {
+        let target = vendor.target(feature)?;
+        let is_it = |it: &&RoleAndName| {
+            target.roles.contains(&it.role)
+                && target.has_name(&it.name)
+                && !target.excludes_name(&it.name)
+        };
+        let found: Vec<_> = seen.named.iter().filter(is_it).cloned().collect();
+        (!found.is_empty()).then_some((feature.key(), found))
+    };
+    PARTS.into_iter().filter(unmatched).filter_map(names).collect()
 }
 
 #[cfg(test)]

@@ -87,6 +87,9 @@ pub struct EnvelopeSummary {
     pub assistant_count: u32,
     /// Number of prompts in the conversation before.
     pub user_count: u32,
+    /// How often the beginning of the prompt was on the page before.
+    #[serde(default)]
+    pub shown_count: u32,
 }
 
 /// A session: one prompt and its answer.

@@ -253,8 +253,10 @@ impl<D: Driver + Send + Sync + 'static> StatusContext<D> {
             }
             let tried: Vec<&str> = counts.iter().map(|count| &*count.selector).collect();
             let reason = resolved.and_then(std::result::Result::err).map(|it| it.reason().as_str());
-            // It is there, but hidden or covered.
-            let hidden = seen.matched(key).filter(|_| matches!(reason, None | Some("not-visible")));
+            // It is there, but hidden, covered or inert.
+            let hidden = seen
+                .matched(key)
+                .filter(|_| matches!(reason, None | Some("not-visible" | "not-enabled")));
             return Ok(match hidden {
                 Some(count) => ProbeResult::new(CapabilityState::Warn, "re-snapshot")
                     .with("selector", count.selector.clone())

@@ -35,9 +35,9 @@ pub struct PromptArgs {
     /// What is to be reached.
     #[arg(long, value_name = "TEXT")]
     pub goal: Option<String>,
-    /// What is given. It is marked as data, which gives no instructions.
+    /// What is given. It is marked as data, which gives no instructions. (`--context` chooses the cookies.)
     #[arg(long, value_name = "TEXT")]
-    pub context: Option<String>,
+    pub context_text: Option<String>,
     /// The question.
     #[arg(long, value_name = "TEXT")]
     pub question: Option<String>,
@@ -179,7 +179,7 @@ impl PromptArgs {
             system: self.system.clone(),
             project: self.project.clone(),
             goal: self.goal.clone(),
-            context: self.context.clone(),
+            context: self.context_text.clone(),
             question: self.question.clone(),
             output: self.output.clone(),
             constraints: self.constraints.clone(),

@@ -255,7 +255,7 @@ fn web_ai_snapshot_prints_text_or_json_with_refs_of_its_own() {
     let composer = refs.values().find(|it| it["role"] == "textbox").unwrap();
     fixture.home.ok(["fill", composer["liveRef"].as_str().unwrap(), "hello"]);
     assert!(fixture.home.ok(["web-ai", "snapshot"]).contains("hello"));
-    let shallow = fixture.bare(&["web-ai", "snapshot", "--max-depth", "1"]);
+    let shallow = fixture.bare(&["web-ai", "snapshot", "--max-depth", "0"]);
     assert!(shallow["refs"].as_object().unwrap().len() < refs.len());
     let root = fixture.home.ok(["web-ai", "snapshot", "--root-selector", "#prompt-textarea"]);
     assert_eq!(root.lines().filter(|line| line.contains("[ref=")).count(), 1, "{root}");
@@ -615,8 +615,16 @@ fn broken_vendor_file_is_refused_and_a_good_one_adds_a_vendor() {
 #[test]
 fn prompt_is_rendered_without_a_browser() {
     let home = Home::new();
-    let text =
-        home.ok(["web-ai", "render", "--question", "Why?", "--goal", "Know", "--context", "data"]);
+    let text = home.ok([
+        "web-ai",
+        "render",
+        "--question",
+        "Why?",
+        "--goal",
+        "Know",
+        "--context-text",
+        "data",
+    ]);
     assert!(
         text.starts_with("[USER]\n## Goal\nKnow\n\n## Question\nWhy?\n\n[UNTRUSTED_CONTEXT]"),
         "{text}"
