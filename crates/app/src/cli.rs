@@ -1,14 +1,14 @@
 //! The command line: parsing, dispatch of each command, help, exit codes.
 
 use crate::config::{Config, PROJECT_FILE, Settings, json_errors};
-use crate::daemon::{self, DaemonClient, SessionPaths};
+use crate::daemon::{self, SessionPaths};
 use crate::doctor::Doctor;
 use crate::install::{self, Install};
 use crate::output::{self, Output};
+use crate::session_client::SessionClient;
 use crate::{demo, mcp, sessions};
 use browser::command::{Caller, VerbGroup};
-use browser::page::refs::Dialect;
-use browser::{Code, Command, Driver as _, Error, Note, Outcome, Request, Result};
+use browser::{Code, Command, Error, Outcome, Result};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use serde::Serialize;
@@ -302,66 +302,19 @@ fn run(command: Subcommand, config: &Config, output: Output) -> Result<ExitCode>
 
 /// Runs a command in the session's daemon.
 async fn run_in_daemon(command: &Command, config: &Config) -> Result<Outcome> {
-    let settings = &config.settings;
-    let request = Request {
-        command: command.clone(),
-        context: settings.context.as_ref().map(|name| name.0.clone()),
-        tab: settings.tab,
-        timeout_ms: Some(millis(config.timeout())),
-        // A time limit that the caller set also limits the wait for the element.
-        patience_ms: settings.timeout.map(|_| millis(config.timeout())),
-        dialect: Dialect::Cli,
-        access: None,
-    };
-    let paths = SessionPaths::of(config.session())?;
-    let overrides = config.launch_overrides();
-    let client = DaemonClient::new(paths, overrides, config.timeout(), config.idle_timeout());
-    let warning = match client.is_running().await {
-        true => None,
-        false => check_session(command, config)?,
-    };
-    match (client.run(request).await, warning) {
-        (Ok(mut outcome), warning) => {
-            outcome.notes.splice(0..0, warning);
-            Ok(outcome)
+    let client = SessionClient::new(config)?;
+    let warning = match client.check(command).await? {
+        Some(warning) if !config.json() => {
+            output::say(&format!("note: {}", warning.message));
+            None
         }
-        (Err(error), Some(warning)) => Err(error.evidence("note", warning.message)),
-        (Err(error), None) => Err(error),
-    }
+        warning => warning,
+    };
+    client.run(client.request(command.clone()), warning).await
 }
 
 pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Checks a command before it starts a session: fails if the verb needs an existing session, and warns if the name looks
-/// like a typo of an existing one. The warning is printed at once, or with JSON returned as a note for the reply.
-fn check_session(command: &Command, config: &Config) -> Result<Option<Note>> {
-    let name = config.session();
-    let known = daemon::list();
-    // Lost sessions are listed too: their next daemon reports the loss.
-    if name == crate::config::DEFAULT_SESSION || known.iter().any(|session| session == name) {
-        return Ok(None);
-    }
-    if !command.spec().makes_session {
-        return Err(sessions::not_found(name));
-    }
-    let Some(near) = known.iter().find(|session| is_typo(name, session)) else { return Ok(None) };
-    let message = format!("starting session `{name}`; `{near}` is there already");
-    if !config.json() {
-        output::say(&format!("note: {message}"));
-        return Ok(None);
-    }
-    Ok(Some(Note::new("session-started", message)))
-}
-
-/// True if a name is likely a typo of another. `agent2` is no typo of `agent1`.
-fn is_typo(typed: &str, known: &str) -> bool {
-    let letters =
-        |name: &str| name.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
-    letters(typed) != letters(known)
-        && strsim::damerau_levenshtein(typed, known) <= 1
-        && typed.len() > 3
 }
 
 /// Resolves local inputs on the client side of the socket: relative paths, secrets, standard input.

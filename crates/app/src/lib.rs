@@ -15,6 +15,7 @@ pub mod install;
 pub mod mcp;
 pub mod output;
 mod random;
+mod session_client;
 pub mod sessions;
 mod signals;
 pub mod skill;

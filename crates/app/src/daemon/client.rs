@@ -168,7 +168,10 @@ impl DaemonClient {
 
     /// Connects to the daemon if it runs; the connection is pooled for the next command.
     pub async fn is_running(&self) -> bool {
-        let connection = Connection::open(&self.paths).await;
+        let connection = match self.idle_connection() {
+            Some(connection) => Some(connection),
+            None => Connection::open(&self.paths).await,
+        };
         let is_running = connection.is_some();
         self.release(connection);
         is_running
