@@ -1,5 +1,6 @@
 //! The command line: parsing, dispatch of each command, help, exit codes.
 
+use crate::api;
 use crate::config::{Config, PROJECT_FILE, Settings, json_errors};
 use crate::daemon::{self, SessionPaths};
 use crate::doctor::Doctor;
@@ -62,6 +63,12 @@ pub enum Subcommand {
     Config(ConfigCommand),
     /// Serve the verbs to AI clients, over the Model Context Protocol.
     Mcp(mcp::Mcp),
+    /// Serve the verbs over HTTP, as JSON.
+    ///
+    /// `POST /api/command` runs a command, such as `{"verb":"open","url":"https://example.com"}`, in the browser of the
+    /// session, and replies as `--json` does. `GET /api/openapi.json` describes all of it. Requests need the token from
+    /// `AGBROWSE_SERVE_TOKEN`, or the one that is printed.
+    Serve(api::Serve),
     /// Print a short guide for agents that use the command line.
     Skill,
     /// Demonstrate agbrowse on a web shop that ships with it.
@@ -187,7 +194,7 @@ const GROUPS: &[(&str, Option<VerbGroup>, &[&str])] = &[
     ("Tabs", Some(VerbGroup::Tabs), &[]),
     ("Files", Some(VerbGroup::Files), &[]),
     ("Session", Some(VerbGroup::Session), &["sessions", "daemon", "config"]),
-    ("Serve", None, &["mcp", "skill"]),
+    ("Serve", None, &["mcp", "serve", "skill"]),
     ("Maintain", None, &["demo", "doctor", "install", "completions", "man", "help"]),
 ];
 
@@ -227,9 +234,10 @@ fn grouped_command() -> clap::Command {
 fn parse_verb() -> Option<Cli> {
     let args: Vec<_> = std::env::args_os().collect();
     let verb = args.get(1)?.to_str()?;
-    // The MCP server is a long-lived process: the parsers of all verbs would stay in its memory.
+    // Servers are long-lived processes: the parsers of all verbs would stay in their memory.
     let parser = match verb {
         "mcp" => mcp::Mcp::augment_args(clap::Command::new("mcp")),
+        "serve" => api::Serve::augment_args(clap::Command::new("serve")),
         _ => Command::parser_of(verb)?,
     };
     let mut root = clap::Command::new("agbrowse").subcommand(parser);
@@ -246,6 +254,10 @@ fn parse_verb() -> Option<Cli> {
     let command = match verb {
         "mcp" => {
             Subcommand::Mcp(mcp::Mcp::from_arg_matches(matches.subcommand_matches("mcp")?).ok()?)
+        }
+        "serve" => {
+            let arguments = matches.subcommand_matches("serve")?;
+            Subcommand::Serve(api::Serve::from_arg_matches(arguments).ok()?)
         }
         _ => Subcommand::Browser(Command::from_arg_matches(&matches).ok()?),
     };
@@ -286,6 +298,14 @@ fn run(command: Subcommand, config: &Config, output: Output) -> Result<ExitCode>
             let runtime = runtime()?;
             let served = runtime.block_on(mcp.run(config));
             // A thread may be blocked on reading standard input.
+            runtime.shutdown_background();
+            served?;
+        }
+        Subcommand::Serve(serve) => {
+            log_to_stderr("warn");
+            let runtime = runtime()?;
+            let served = runtime.block_on(serve.run(config));
+            // A thread may be waiting for a daemon to start.
             runtime.shutdown_background();
             served?;
         }

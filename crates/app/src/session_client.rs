@@ -21,6 +21,16 @@ impl SessionClient {
         Ok(Self { client, config: config.clone() })
     }
 
+    /// The session's name.
+    pub(crate) fn session(&self) -> &str {
+        self.client.session()
+    }
+
+    /// Notes about ignored settings.
+    pub(crate) fn notes(&self) -> &[Note] {
+        &self.config.notes
+    }
+
     /// A request with the context, tab and time limit of the settings.
     pub(crate) fn request(&self, command: Command) -> Request {
         let settings = &self.config.settings;
@@ -42,7 +52,7 @@ impl SessionClient {
         if self.client.is_running().await {
             return Ok(None);
         }
-        let name = self.client.session();
+        let name = self.session();
         let known = daemon::list();
         // Lost sessions are listed too: their next daemon reports the loss.
         if name == DEFAULT_SESSION || known.iter().any(|session| session == name) {
