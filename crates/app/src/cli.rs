@@ -1,15 +1,16 @@
 //! The command line: parsing, dispatch of each command, help, exit codes.
 
+use crate::api;
 use crate::config::{Config, PROJECT_FILE, Settings, json_errors};
-use crate::daemon::{self, DaemonClient, SessionPaths};
+use crate::daemon::{self, SessionPaths};
 use crate::doctor::Doctor;
 use crate::install::{self, Install};
 use crate::output::{self, Output};
+use crate::session_client::SessionClient;
 use crate::web_ai::WebAiArgs;
 use crate::{demo, mcp, sessions};
 use browser::command::{Caller, VerbGroup};
-use browser::page::refs::Dialect;
-use browser::{Code, Command, Driver as _, Error, Note, Outcome, Request, Result};
+use browser::{Code, Command, Error, Outcome, Result};
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use serde::Serialize;
@@ -66,6 +67,12 @@ pub enum Subcommand {
     /// Drive AI chat web apps: ChatGPT, Gemini, Grok, and those that a vendor file describes.
     #[command(name = "web-ai")]
     WebAi(WebAiArgs),
+    /// Serve the verbs over HTTP, as JSON.
+    ///
+    /// `POST /api/command` runs a command, such as `{"verb":"open","url":"https://example.com"}`, in the browser of the
+    /// session, and replies as `--json` does. `GET /api/openapi.json` describes all of it. Requests need the token from
+    /// `AGBROWSE_SERVE_TOKEN`, or the one that is printed.
+    Serve(api::Serve),
     /// Print a short guide for agents that use the command line.
     Skill,
     /// Demonstrate agbrowse on a web shop that ships with it.
@@ -192,7 +199,7 @@ const GROUPS: &[(&str, Option<VerbGroup>, &[&str])] = &[
     ("Files", Some(VerbGroup::Files), &[]),
     ("Session", Some(VerbGroup::Session), &["sessions", "daemon", "config"]),
     ("Chat apps", None, &["web-ai"]),
-    ("Serve", None, &["mcp", "skill"]),
+    ("Serve", None, &["mcp", "serve", "skill"]),
     ("Maintain", None, &["demo", "doctor", "install", "completions", "man", "help"]),
 ];
 
@@ -232,9 +239,10 @@ fn grouped_command() -> clap::Command {
 fn parse_verb() -> Option<Cli> {
     let args: Vec<_> = std::env::args_os().collect();
     let verb = args.get(1)?.to_str()?;
-    // The MCP server is a long-lived process: the parsers of all verbs would stay in its memory.
+    // Servers are long-lived processes: the parsers of all verbs would stay in their memory.
     let parser = match verb {
         "mcp" => mcp::Mcp::augment_args(clap::Command::new("mcp")),
+        "serve" => api::Serve::augment_args(clap::Command::new("serve")),
         _ => Command::parser_of(verb)?,
     };
     let mut root = clap::Command::new("agbrowse").subcommand(parser);
@@ -251,6 +259,10 @@ fn parse_verb() -> Option<Cli> {
     let command = match verb {
         "mcp" => {
             Subcommand::Mcp(mcp::Mcp::from_arg_matches(matches.subcommand_matches("mcp")?).ok()?)
+        }
+        "serve" => {
+            let arguments = matches.subcommand_matches("serve")?;
+            Subcommand::Serve(api::Serve::from_arg_matches(arguments).ok()?)
         }
         _ => Subcommand::Browser(Command::from_arg_matches(&matches).ok()?),
     };
@@ -295,6 +307,14 @@ fn run(command: Subcommand, config: &Config, output: Output) -> Result<ExitCode>
             served?;
         }
         Subcommand::WebAi(web_ai) => return runtime()?.block_on(web_ai.run(config, output)),
+        Subcommand::Serve(serve) => {
+            log_to_stderr("warn");
+            let runtime = runtime()?;
+            let served = runtime.block_on(serve.run(config));
+            // A thread may be waiting for a daemon to start.
+            runtime.shutdown_background();
+            served?;
+        }
         Subcommand::Skill => output::raw(crate::skill::guide().as_bytes())?,
         Subcommand::Completions { shell } => {
             let mut script = Vec::new();
@@ -308,64 +328,19 @@ fn run(command: Subcommand, config: &Config, output: Output) -> Result<ExitCode>
 
 /// Runs a command in the session's daemon.
 async fn run_in_daemon(command: &Command, config: &Config) -> Result<Outcome> {
-    let settings = &config.settings;
-    let request = Request {
-        command: command.clone(),
-        context: settings.context.as_ref().map(|name| name.0.clone()),
-        tab: settings.tab,
-        timeout_ms: Some(millis(config.timeout())),
-        // A time limit that the caller set also limits the wait for the element.
-        patience_ms: settings.timeout.map(|_| millis(config.timeout())),
-        dialect: Dialect::Cli,
-        access: None,
-    };
-    let client = DaemonClient::of_config(config)?;
-    let warning = match client.is_running().await {
-        true => None,
-        false => check_session(command.spec().makes_session, config)?,
-    };
-    match (client.run(request).await, warning) {
-        (Ok(mut outcome), warning) => {
-            outcome.notes.splice(0..0, warning);
-            Ok(outcome)
+    let client = SessionClient::new(config)?;
+    let warning = match client.check(command).await? {
+        Some(warning) if !config.json() => {
+            output::say(&format!("note: {}", warning.message));
+            None
         }
-        (Err(error), Some(warning)) => Err(error.evidence("note", warning.message)),
-        (Err(error), None) => Err(error),
-    }
+        warning => warning,
+    };
+    client.run(client.request(command.clone()), warning).await
 }
 
 pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Checks a command before it starts a session: fails if the verb needs an existing session, and warns if the name looks
-/// like a typo of an existing one. The warning is printed at once, or with JSON returned as a note for the reply.
-pub(crate) fn check_session(makes_session: bool, config: &Config) -> Result<Option<Note>> {
-    let name = config.session();
-    let known = daemon::list();
-    // Lost sessions are listed too: their next daemon reports the loss.
-    if name == crate::config::DEFAULT_SESSION || known.iter().any(|session| session == name) {
-        return Ok(None);
-    }
-    if !makes_session {
-        return Err(sessions::not_found(name));
-    }
-    let Some(near) = known.iter().find(|session| is_typo(name, session)) else { return Ok(None) };
-    let message = format!("starting session `{name}`; `{near}` is there already");
-    if !config.json() {
-        output::say(&format!("note: {message}"));
-        return Ok(None);
-    }
-    Ok(Some(Note::new("session-started", message)))
-}
-
-/// True if a name is likely a typo of another. `agent2` is no typo of `agent1`.
-fn is_typo(typed: &str, known: &str) -> bool {
-    let letters =
-        |name: &str| name.chars().filter(|letter| !letter.is_ascii_digit()).collect::<String>();
-    letters(typed) != letters(known)
-        && strsim::damerau_levenshtein(typed, known) <= 1
-        && typed.len() > 3
 }
 
 /// Resolves local inputs on the client side of the socket: relative paths, secrets, standard input.

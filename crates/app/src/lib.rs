@@ -1,8 +1,9 @@
-//! The program: command line, daemon, MCP server, demo. Only this crate prints, reads arguments or exits.
+//! The program: command line, daemon, MCP server, HTTP API, demo. Only this crate prints, reads arguments or exits.
 //!
 //! Every page command goes through [`browser::Browser::run`]; this crate parses it, sends it to the daemon that owns the
 //! browser, and prints the reply.
 
+pub mod api;
 pub mod cli;
 pub mod config;
 pub mod daemon;
@@ -15,6 +16,7 @@ pub mod install;
 pub mod mcp;
 pub mod output;
 mod random;
+mod session_client;
 pub mod sessions;
 mod signals;
 pub mod skill;

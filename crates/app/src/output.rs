@@ -7,6 +7,7 @@ use browser::command::SnapshotReply;
 use browser::page::sanitize::escape_unsafe;
 use browser::page::text::quoted;
 use browser::{Code, Command, Error, Evidence, Note, Outcome, Reply, Result, TabId};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -28,17 +29,36 @@ pub struct Output {
 }
 
 /// The envelope of a command's reply: `verb` and `result` come from the reply itself.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct ReplyEnvelope<'a> {
+pub(crate) struct ReplyEnvelope<'a> {
+    /// The command is done.
+    #[schemars(extend("const" = true))]
     ok: bool,
+    /// The session.
     session: &'a str,
+    /// The tab of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     tab: Option<TabId>,
     #[serde(flatten)]
     reply: &'a Reply,
+    /// Remarks on a result that differs from what was asked for.
     #[serde(skip_serializing_if = "<[Note]>::is_empty")]
     notes: &'a [Note],
+    /// The file of the reply, over HTTP and if the command named no `path` for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a InlineFile>,
+}
+
+/// The file of a reply, inside of the reply.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InlineFile {
+    /// Its media type, such as `image/png`.
+    pub(crate) media_type: String,
+    /// Its content.
+    #[schemars(extend("contentEncoding" = "base64"))]
+    pub(crate) base64: String,
 }
 
 /// The envelope of any other result.
@@ -49,11 +69,17 @@ struct Envelope<'a, T> {
 }
 
 /// The envelope of an error, as specified.
-#[derive(Serialize)]
-struct ErrorEnvelope<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ErrorEnvelope<'a> {
+    /// The command failed.
+    #[schemars(extend("const" = false))]
     ok: bool,
+    /// Always `error`.
+    #[schemars(extend("const" = "error"))]
     status: &'a str,
+    /// The error.
     error: &'a Error,
+    /// Notes of the failed command.
     #[serde(skip_serializing_if = "<[Note]>::is_empty")]
     notes: &'a [Note],
 }
@@ -93,7 +119,7 @@ impl Output {
         if command.spec().is_raw && !self.json && !anstream::stdout().is_terminal() {
             return raw(format!("{reply}\n").as_bytes());
         }
-        self.print(&ReplyEnvelope { ok: true, session, tab: *tab, reply, notes }, reply)
+        self.print(&ReplyEnvelope { ok: true, session, tab: *tab, reply, notes, file: None }, reply)
     }
 
     /// Prints the notes of a result to standard error. With JSON they are part of the result.
@@ -166,11 +192,7 @@ impl Output {
     /// Prints an error to standard error.
     pub fn error(self, error: &Error) {
         if self.json || json_errors() {
-            // The error object is specified and has no notes.
-            let (error, notes) = error.clone().without_notes();
-            let envelope =
-                ErrorEnvelope { ok: false, status: "error", error: &error, notes: &notes };
-            say(&escape_unsafe(&serde_json::to_string_pretty(&envelope).unwrap_or_default()));
+            say(&error_json(error));
             return;
         }
         let details = error.details();
@@ -208,10 +230,18 @@ pub(crate) fn say_in_place(text: &str) {
     _ = write!(anstream::stderr(), "\r{text}");
 }
 
-/// Serializes an outcome as `--json` prints it.
-pub(crate) fn json(session: &str, outcome: &Outcome) -> String {
+/// Serializes an error as `--json` prints it.
+pub(crate) fn error_json(error: &Error) -> String {
+    // The error object is specified and has no notes.
+    let (error, notes) = error.clone().without_notes();
+    let envelope = ErrorEnvelope { ok: false, status: "error", error: &error, notes: &notes };
+    escape_unsafe(&serde_json::to_string_pretty(&envelope).unwrap_or_default()).into_owned()
+}
+
+/// Serializes an outcome as `--json` prints it, with the file of its reply if that is not written.
+pub(crate) fn json(session: &str, outcome: &Outcome, file: Option<&InlineFile>) -> String {
     let Outcome { reply, tab, notes } = outcome;
-    let envelope = ReplyEnvelope { ok: true, session, tab: *tab, reply, notes };
+    let envelope = ReplyEnvelope { ok: true, session, tab: *tab, reply, notes, file };
     let json = serde_json::to_string(&envelope).expect("a reply is JSON");
     escape_unsafe(&json).into_owned()
 }

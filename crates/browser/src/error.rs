@@ -5,6 +5,7 @@
 
 use crate::note::Note;
 use page::capability::CapabilityRow;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,12 +17,12 @@ const EVIDENCE_BUDGET: usize = 4096;
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A failure that an agent can act on. See `docs/errors.md`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Error(Box<Details>);
 
 /// The fields of an [`Error`], in output order.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Details {
     /// The family of the error object.
@@ -59,7 +60,7 @@ pub struct Details {
 }
 
 /// A piece of evidence.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Evidence {
     /// Unknown.
@@ -316,7 +317,9 @@ pub struct CodeInfo {
 macro_rules! words {
     ($(#[$meta:meta])* $name:ident { $( $variant:ident = $word:literal ),* $(,)? }) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+        )]
         pub enum $name { $(
             #[doc = concat!("`", $word, "`")]
             #[serde(rename = $word)]
@@ -512,7 +515,9 @@ impl RetryHint {
 macro_rules! codes {
     ($( $(#[doc = $means:literal])+ $variant:ident = $code:literal, $stage:ident, $hint:ident, $mutates:literal; )*) => {
         /// The error codes. A code never changes its meaning.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+        )]
         #[non_exhaustive]
         pub enum Code { $(
             $(#[doc = $means])+

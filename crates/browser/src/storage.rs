@@ -14,9 +14,10 @@ use std::path::Path;
 /// The largest file that is read, in bytes. As a request it still fits through the daemon's socket.
 pub(crate) const MAX_BYTES: u64 = 32_000_000;
 
-/// Cookies and local storage of a context.
+/// Cookies and local storage of a context. Fields of other programs' files that are not listed here are ignored.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = true))]
 pub struct StorageState {
     /// The cookies.
     pub cookies: Vec<SavedCookie>,
@@ -27,6 +28,7 @@ pub struct StorageState {
 /// A cookie.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = true))]
 pub struct SavedCookie {
     /// The name.
     pub name: String,
@@ -72,6 +74,7 @@ pub enum SameSite {
 /// Local storage of an origin.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = true))]
 pub struct SavedOrigin {
     /// Such as `https://shop.example`.
     pub origin: String,
@@ -79,6 +82,7 @@ pub struct SavedOrigin {
     pub local_storage: Vec<SavedEntry>,
     /// True if there are databases too. Their content is not saved.
     #[serde(rename = "indexedDB", deserialize_with = "has_any")]
+    #[schemars(with = "serde_json::Value")]
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub has_databases: bool,
 }
@@ -86,6 +90,7 @@ pub struct SavedOrigin {
 /// An entry of local storage.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("additionalProperties" = true))]
 pub struct SavedEntry {
     /// The key.
     pub name: String,

@@ -167,7 +167,7 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
         self.stay_in_tab().await?;
         // The fate of an earlier attempt with the same prompt comes first.
         if let Some(earlier) = self.unknown_fate(&hash)?
-            && let Some(sent) = self.reconcile(&earlier).await?
+            && let Some(sent) = self.reconcile(&earlier, Some(&prompt_head(&envelope.text))).await?
         {
             progress(ChatProgress::Sent(sent.session_id.clone()));
             return Ok(sent);
@@ -690,7 +690,7 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
     ) -> Result<SessionRecord> {
         let mut session = self.store.get(id)?;
         if session.status == SessionStatus::Sending {
-            match self.reconcile(&session).await? {
+            match self.reconcile(&session, None).await? {
                 Some(sent) => session = sent,
                 None => return self.store.get(id),
             }

@@ -4,7 +4,6 @@ use super::SessionPaths;
 use super::wire::{
     self, DaemonRequest, DaemonResponse, HEADER, MAX_RESPONSE, RequestEnvelope, ResponseEnvelope,
 };
-use crate::config::Config;
 use browser::launch::LaunchOverrides;
 use browser::{Capabilities, Code, Driver, Error, EventStream, Outcome, Request, Result};
 use rustix::io::Errno;
@@ -157,16 +156,6 @@ impl DaemonClient {
         Self { paths, overrides, timeout, idle_timeout, idle, keep_alive: None }
     }
 
-    /// The client of the session that a configuration names.
-    ///
-    /// # Errors
-    /// When the runtime directory cannot be used.
-    pub fn of_config(config: &Config) -> Result<Self> {
-        let paths = SessionPaths::of(config.session())?;
-        let overrides = config.launch_overrides();
-        Ok(Self::new(paths, overrides, config.timeout(), config.idle_timeout()))
-    }
-
     /// Makes the session private to this client: its daemon lives as long as the client.
     pub fn keep_alive(self) -> Self {
         Self { keep_alive: Some(tokio::sync::Mutex::default()), ..self }
@@ -179,7 +168,10 @@ impl DaemonClient {
 
     /// Connects to the daemon if it runs; the connection is pooled for the next command.
     pub async fn is_running(&self) -> bool {
-        let connection = Connection::open(&self.paths).await;
+        let connection = match self.idle_connection() {
+            Some(connection) => Some(connection),
+            None => Connection::open(&self.paths).await,
+        };
         let is_running = connection.is_some();
         self.release(connection);
         is_running

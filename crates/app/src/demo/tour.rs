@@ -254,7 +254,9 @@ impl Tour<'_> {
 /// Prints a result as the program does.
 fn print_result(result: &StepResult, is_json: bool) {
     match result {
-        Ok(outcome) if is_json => say(&format!("  {}", output::json(DEFAULT_SESSION, outcome))),
+        Ok(outcome) if is_json => {
+            say(&format!("  {}", output::json(DEFAULT_SESSION, outcome, None)));
+        }
         Ok(outcome) => {
             for note in &outcome.notes {
                 say(&format!("  {DIM}note: {}{DIM:#}", escape_unsafe(&note.to_string())));

@@ -1,5 +1,6 @@
 //! The gate: token, `Host` and `Origin` are checked before a request is read.
 
+use super::serve::ListenOptions;
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -21,10 +22,16 @@ pub(crate) struct Gate {
     is_everywhere: bool,
     /// Origins that may call it.
     origins: Vec<String>,
+    /// Paths that are read without a token.
+    public_paths: &'static [&'static str],
+    refusal_body: RefusalBody,
 }
 
+/// Builds the response of a refused request, in the form of the server's other errors.
+pub(crate) type RefusalBody = fn(StatusCode, &'static str) -> Response;
+
 impl Gate {
-    pub(crate) fn new(token: String, address: SocketAddr, origins: &[String]) -> Self {
+    pub(crate) fn new(token: String, address: SocketAddr, options: &ListenOptions<'_>) -> Self {
         let mut hosts = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "[::1]".to_owned()];
         if !address.ip().is_loopback() && !address.ip().is_unspecified() {
             hosts.push(match address {
@@ -32,14 +39,29 @@ impl Gate {
                 SocketAddr::V6(address) => format!("[{}]", address.ip()),
             });
         }
-        let origins = origins.iter().map(|origin| origin.trim_end_matches('/').to_lowercase());
-        let origins = origins.collect();
-        Self { token, hosts, is_everywhere: address.ip().is_unspecified(), origins }
+        let origins = options.origins.iter();
+        let origins = origins.map(|origin| origin.trim_end_matches('/').to_lowercase()).collect();
+        Self {
+            token,
+            hosts,
+            is_everywhere: address.ip().is_unspecified(),
+            origins,
+            public_paths: options.public_paths,
+            refusal_body: options.refusal_body,
+        }
     }
 
     /// The refusal of a request, if it is refused.
-    fn refusal(&self, headers: &HeaderMap) -> Option<(StatusCode, &'static str)> {
-        self.refuse_foreign(headers).or_else(|| self.refuse_unauthorized(headers))
+    fn refusal(&self, request: &Request) -> Option<(StatusCode, &'static str)> {
+        let headers = request.headers();
+        let is_public = matches!(*request.method(), Method::GET | Method::HEAD)
+            && self.public_paths.contains(&request.uri().path());
+        let refusal = self.refuse_foreign(headers);
+        // A preflight request has no token.
+        match is_preflight(request) || is_public {
+            true => refusal,
+            false => refusal.or_else(|| self.refuse_unauthorized(headers)),
+        }
     }
 
     /// The refusal of a foreign host name or origin.
@@ -97,17 +119,17 @@ fn is_equal(given: &[u8], expected: &[u8]) -> bool {
         && given.iter().zip(expected).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }
 
+fn is_preflight(request: &Request) -> bool {
+    request.method() == Method::OPTIONS
+        && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD)
+}
+
 pub(super) async fn admit(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     let origin = request.headers().get(ORIGIN).cloned();
-    let is_preflight = request.method() == Method::OPTIONS
-        && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
-    let refusal = match is_preflight {
-        // A preflight request has no token.
-        true => gate.refuse_foreign(request.headers()),
-        false => gate.refusal(request.headers()),
-    };
+    let is_preflight = is_preflight(&request);
+    let refusal = gate.refusal(&request);
     let mut response = match refusal {
-        Some((status, why)) => (status, why).into_response(),
+        Some((status, why)) => (gate.refusal_body)(status, why),
         None if is_preflight => StatusCode::NO_CONTENT.into_response(),
         None => next.run(request).await,
     };
@@ -141,17 +163,26 @@ mod tests {
     use super::*;
 
     fn check(headers: &[(&str, &str)], expected: Option<u16>) {
+        check_request("POST", "/call", headers, expected);
+    }
+
+    fn check_request(method: &str, path: &str, headers: &[(&str, &str)], expected: Option<u16>) {
         let address = "127.0.0.1:8000".parse().unwrap();
-        let gate = Gate::new("secret".into(), address, &["https://good.example".into()]);
-        let mut map = HeaderMap::new();
-        for (name, value) in headers {
-            map.append(
-                axum::http::HeaderName::from_bytes(name.as_bytes()).unwrap(),
-                value.parse().unwrap(),
-            );
-        }
-        let status = gate.refusal(&map).map(|(status, _)| status.as_u16());
-        assert_eq!(status, expected, "{headers:?}");
+        let options = ListenOptions {
+            at: "8000",
+            bind: None,
+            origins: &["https://good.example".into()],
+            token_variable: "",
+            public_paths: &["/healthz"],
+            refusal_body: |status, why| (status, why).into_response(),
+        };
+        let gate = Gate::new("secret".into(), address, &options);
+        let request = Request::builder().method(method).uri(path);
+        let request =
+            headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+        let request = request.body(axum::body::Body::empty()).unwrap();
+        let status = gate.refusal(&request).map(|(status, _)| status.as_u16());
+        assert_eq!(status, expected, "{method} {path} {headers:?}");
     }
 
     #[test]
@@ -173,5 +204,23 @@ mod tests {
         check(&[host, token, ("origin", "http://localhost:3000")], None);
         check(&[host, token, ("origin", "https://good.example")], None);
         check(&[host, token, ("origin", "https://good.example.evil")], Some(403));
+    }
+
+    #[test]
+    fn public_path_is_read_without_token() {
+        let (host, foreign) = (("host", "localhost:8000"), ("host", "evil.example"));
+        check_request("GET", "/healthz", &[host], None);
+        check_request("HEAD", "/healthz", &[host], None);
+        check_request("GET", "/healthz", &[foreign], Some(403));
+        check_request("GET", "/healthz", &[host, ("origin", "https://evil.example")], Some(403));
+        for (method, path) in [
+            ("POST", "/healthz"),
+            ("GET", "/healthz/"),
+            ("GET", "//healthz"),
+            ("GET", "/healthz/../call"),
+            ("GET", "/call?/healthz"),
+        ] {
+            check_request(method, path, &[host], Some(401));
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Listening, serving a router behind the gate, and stopping.
 
-use super::gate::{Gate, admit};
+use super::gate::{Gate, RefusalBody, admit};
 use crate::{output, random, signals};
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -31,6 +31,10 @@ pub(crate) struct ListenOptions<'o> {
     pub(crate) origins: &'o [String],
     /// The environment variable that holds the token; without it, one is generated and printed.
     pub(crate) token_variable: &'o str,
+    /// Paths that are read without a token.
+    pub(crate) public_paths: &'static [&'static str],
+    /// Builds the response of a refused request.
+    pub(crate) refusal_body: RefusalBody,
 }
 
 /// A server that listens.
@@ -78,7 +82,7 @@ impl HttpServer {
         let generate = || (0..TOKEN_WORDS).map(|_| random::word()).collect::<String>();
         let generated = token.is_none().then(generate);
         let token = token.or(generated.clone()).unwrap_or_default();
-        let gate = Gate::new(token, address, options.origins);
+        let gate = Gate::new(token, address, options);
         Ok(Self { listener, address, gate, generated })
     }
 

@@ -20,6 +20,7 @@ pub use tools::ToolGroup;
 use crate::config::Config;
 use crate::http::{HttpServer, ListenOptions};
 use crate::{idle_memory, output};
+use axum::response::IntoResponse;
 use backend::Backend;
 use browser::{Code, Error, Result};
 use clap::{Args, Subcommand, ValueEnum};
@@ -148,6 +149,8 @@ impl Mcp {
             bind: self.bind,
             origins: &self.allow_origin,
             token_variable: "AGBROWSE_MCP_TOKEN",
+            public_paths: &[],
+            refusal_body: |status, why| (status, why).into_response(),
         };
         let server = HttpServer::bind(&options).await?;
         server.announce("MCP", "/mcp", backend.session());

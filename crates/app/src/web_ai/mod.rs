@@ -2,10 +2,10 @@
 
 mod chat;
 
-use crate::cli;
 use crate::config::{self, Config};
 use crate::daemon::DaemonClient;
 use crate::output::{self, Output};
+use crate::session_client::SessionClient;
 use crate::signals;
 use browser::{Note, Result};
 use chat::{PollArgs, RenderArgs, SendArgs, SessionsCommand, StopArgs, WatchArgs};
@@ -170,10 +170,9 @@ impl WebAiArgs {
             args.run(output)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let client = DaemonClient::of_config(config)?;
-        if !client.is_running().await {
-            cli::check_session(false, config)?;
-        }
+        let client = SessionClient::new(config)?;
+        client.check_session(false).await?;
+        let client = client.into_client();
         let choice = TabChoice {
             context: config.settings.context.as_ref().map(|name| name.0.clone()),
             tab: config.settings.tab,

@@ -1,8 +1,9 @@
 //! Documents generated from the code: `BLESS=1` writes them, every other run compares them.
 
+use agbrowse::api::http_status;
 use browser::{Code, RetryHint};
 use clap::CommandFactory;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -43,6 +44,19 @@ fn error_table_is_current() {
     text.push_str("\n## What the hints mean\n\n| retryHint | what to do |\n| --- | --- |\n");
     for hint in RetryHint::ALL {
         writeln!(text, "| {hint} | {} |", hint.advice()).unwrap();
+    }
+    text.push_str(
+        "\n## HTTP status\n\nOf an error's response over HTTP ([serve.md](serve.md)). Requests that are refused before they are a command have\n\
+         `command.invalid` with 404 (no such route), 405 (another method) or 415 (another media type), or `access.denied` with\n\
+         401 (no token) or 403. There is no 408: clients repeat a request after it, and the command may have been done.\n\n\
+         | status | errorCode |\n| --- | --- |\n",
+    );
+    let mut statuses: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    for code in Code::ALL {
+        statuses.entry(http_status(*code)).or_default().push(format!("`{code}`"));
+    }
+    for (status, codes) in statuses {
+        writeln!(text, "| {status} | {} |", codes.join(", ")).unwrap();
     }
     check("errors.md", &text);
 }

@@ -22,6 +22,7 @@ mod miniwob;
 mod ref_coverage;
 mod refs;
 mod sandbox;
+mod serve;
 mod snapshot_output;
 mod torture;
 mod trust;
