@@ -394,11 +394,14 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             return Err(mismatch(format!("the model `{}` is not in the menu", wanted.id)));
         };
         if !item.active {
-            let target = match item.test_id.is_empty() {
-                false => format!("testid={}", item.test_id),
-                true => format!("role={}[name={:?}]", item.role, item.text),
+            let id = &item.test_id;
+            let by_id = || Target::Css(format!("[data-testid={id:?}], [data-test-id={id:?}]"));
+            let target = match id.is_empty() {
+                false => by_id(),
+                true => format!("role={}[name={:?}]", item.role, item.text)
+                    .parse()
+                    .map_err(|error: String| mismatch(error))?,
             };
-            let target = target.parse().map_err(|error: String| mismatch(error))?;
             self.tab().run(click(target)).await?;
         }
         menu.close().await?;

@@ -6,6 +6,9 @@ use std::time::Duration;
 /// Time that an answer has to stay the same when the app shows that it is complete.
 const STABLE_WHEN_DONE: Duration = Duration::from_secs(1);
 
+/// The same when the app should show that, but does not, and no streaming was seen either.
+const STABLE_WITHOUT_SIGN: Duration = Duration::from_secs(30);
+
 /// Longest text that may stand in for an answer, in UTF-16 units.
 const PLACEHOLDER_CHARS: u32 = 100;
 
@@ -44,11 +47,13 @@ pub(crate) struct CompletionWatch<'v> {
     last: Option<AnswerLook>,
     /// The time of the last change.
     changed_at: Duration,
+    /// The sign of streaming was visible.
+    was_streaming: bool,
 }
 
 impl<'v> CompletionWatch<'v> {
     pub(crate) fn new(signs: &'v AnswerSigns, baseline: u32) -> Self {
-        Self { signs, baseline, last: None, changed_at: Duration::ZERO }
+        Self { signs, baseline, last: None, changed_at: Duration::ZERO, was_streaming: false }
     }
 
     /// Judges a look, taken at a time since the start.
@@ -64,10 +69,8 @@ impl<'v> CompletionWatch<'v> {
         if look.answers <= self.baseline {
             return AnswerState::Waiting;
         }
+        self.was_streaming |= look.is_streaming;
         if look.is_streaming || is_placeholder {
-            return AnswerState::Streaming;
-        }
-        if self.signs.done_means_complete && !look.is_done {
             return AnswerState::Streaming;
         }
         let stable = at.saturating_sub(self.changed_at);
@@ -81,6 +84,10 @@ impl<'v> CompletionWatch<'v> {
     fn stable_time(&self, look: &AnswerLook) -> Duration {
         if look.is_done {
             return STABLE_WHEN_DONE;
+        }
+        // The app has changed, or shows no sign: only a long silence says something then.
+        if self.signs.done_means_complete && !self.was_streaming {
+            return STABLE_WITHOUT_SIGN;
         }
         Duration::from_secs(match look.chars {
             0..16 => 8,
@@ -153,7 +160,8 @@ mod tests {
             "gemini",
             &[
                 (0, look(2, 900, "x"), AnswerState::Streaming),
-                (99, look(2, 900, "x"), AnswerState::Streaming),
+                (29, look(2, 900, "x"), AnswerState::Streaming),
+                (30, look(2, 900, "x"), AnswerState::Complete),
             ],
         );
         check(

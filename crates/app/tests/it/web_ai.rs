@@ -60,6 +60,18 @@ impl Fixture {
     }
 }
 
+fn is_soak() -> bool {
+    std::env::var_os("AGBROWSE_SOAK").is_some()
+}
+
+/// Seeds of changed pages: one, or in the soak 50, new ones each time unless `AGBROWSE_SEED` repeats a run.
+fn seeds() -> Vec<u64> {
+    let given = std::env::var("AGBROWSE_SEED").ok().and_then(|text| text.parse().ok());
+    let first: u64 = given.unwrap_or_else(|| u64::from(std::process::id()));
+    eprintln!("seed: {first} (repeat with AGBROWSE_SEED={first})");
+    (first..first + if is_soak() { 50 } else { 1 }).collect()
+}
+
 fn row<'s>(status: &'s Value, id: &str) -> &'s Value {
     let rows = status["capabilities"].as_array().unwrap();
     rows.iter().find(|row| row["capabilityId"] == id).unwrap_or_else(|| panic!("{id}: {status}"))
@@ -520,12 +532,12 @@ fn answer_that_pauses_is_not_cut_off() {
 #[test]
 fn session_survives_the_daemon_and_the_browser() {
     let Some(fixture) = Fixture::start() else { return };
-    for (app, vendor) in APPS {
+    for (app, vendor) in APPS.into_iter().take(if is_soak() { 3 } else { 1 }) {
         for kill_browser in [false, true] {
             fixture.apps.reset_records();
             fixture.open(
                 app,
-                &Scenario { answer: AnswerKind::Long(20_000), token_ms: 20, ..Scenario::default() },
+                &Scenario { answer: AnswerKind::Long(20_000), token_ms: 8, ..Scenario::default() },
             );
             let sent = fixture.bare(&[
                 "web-ai",
@@ -566,7 +578,7 @@ fn apps_with_churned_pages_are_driven_or_refused_but_never_misused() {
             (Variant::Structural, "complete"),
             (Variant::Breaking, "refused"),
         ] {
-            for seed in [11, 12] {
+            for seed in seeds() {
                 fixture.apps.reset_records();
                 fixture.open(app, &Scenario { variant, seed, ..Scenario::default() });
                 let args = [
