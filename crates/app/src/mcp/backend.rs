@@ -7,7 +7,9 @@ use crate::config::Config;
 use crate::daemon::{DaemonClient, SessionPaths};
 use browser::command::{CloseTab, NewTab, TabAction, TabCommand};
 use browser::page::refs::Dialect;
-use browser::{Access, Code, Command, Driver as _, Error, Outcome, Request, Result, TabId};
+use browser::{
+    Access, Code, Command, Driver as _, Error, EventStream, Outcome, Request, Result, TabId,
+};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{MutexGuard, PoisonError};
@@ -21,6 +23,8 @@ pub(super) struct Backend {
     client: DaemonClient,
     pub(super) timeout: Duration,
     pub(super) idle_timeout: Duration,
+    /// The profile that the browser should run with.
+    pub(super) profile: Option<String>,
     /// The session is private to this server: its daemon ends with it.
     is_private: bool,
     /// Initial context of clients.
@@ -77,6 +81,7 @@ impl Backend {
         let client = DaemonClient::new(paths, overrides, config.timeout(), config.idle_timeout());
         Ok(Self {
             client: if is_private { client.keep_alive() } else { client },
+            profile: config.settings.profile.as_ref().map(|name| name.0.clone()),
             timeout: config.timeout(),
             idle_timeout: config.idle_timeout(),
             is_private,
@@ -142,6 +147,22 @@ impl Backend {
             access: Some(to.access.clone().unwrap_or_else(|| self.access(None))),
         };
         self.client.run(request).await
+    }
+
+    /// Runs a request in the context and with the access rules of a client.
+    pub(super) async fn run_as(&self, request: Request, to: &CallTarget) -> Result<Outcome> {
+        let request = Request {
+            context: Some(to.context.clone()).filter(|name| name != DEFAULT_CONTEXT),
+            timeout_ms: u64::try_from(self.timeout.as_millis()).ok(),
+            access: Some(to.access.clone().unwrap_or_else(|| self.access(None))),
+            ..request
+        };
+        self.client.run(request).await
+    }
+
+    /// Subscribes to events of the daemon.
+    pub(super) fn events(&self) -> EventStream {
+        self.client.events()
     }
 
     fn orphan_pages(&self) -> MutexGuard<'_, HashMap<TabId, Instant>> {

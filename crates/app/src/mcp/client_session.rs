@@ -217,6 +217,8 @@ impl ClientSession {
                 None => Err(no_page()),
             },
             ToolAction::Close => self.close_all(page).await,
+            ToolAction::WebAi(_) if to.page.is_none() => Err(no_page()),
+            ToolAction::WebAi(call) => call.run(&self.backend, &to).await,
             ToolAction::Install => Ok(ToolReply {
                 text: "Have the user run `agbrowse install`: it gets Chromium from the system's packages, or Chrome \
                        for Testing."

@@ -13,6 +13,7 @@ mod http_sessions;
 mod reply;
 mod stdio;
 mod tools;
+mod web_ai;
 
 pub use hosts::Host;
 pub use tools::ToolGroup;

@@ -9,6 +9,7 @@ mod list;
 pub(super) use list::TOOLS;
 
 use super::args::ToolArgs;
+use super::web_ai::WebAiCall;
 use browser::command::{LoadStorage, Pdf, Screenshot, Snapshot, Wait};
 use browser::{Command, Proxy, Result, TabId};
 use clap::ValueEnum;
@@ -47,6 +48,8 @@ pub enum ToolGroup {
     Vision,
     /// Printing to PDF.
     Pdf,
+    /// Chat apps: ChatGPT, Gemini, Grok.
+    WebAi,
     /// All of these.
     All,
 }
@@ -103,6 +106,8 @@ pub(super) enum ToolAction {
     Close,
     /// Explain how to install a browser.
     Install,
+    /// Drive a chat app.
+    WebAi(WebAiCall),
 }
 
 impl ToolAction {
@@ -181,6 +186,7 @@ impl Tool {
                 | "browser_network_requests"
                 | "browser_context_list"
                 | "browser_install"
+                | "web_ai_poll"
         )
     }
 

@@ -1,5 +1,6 @@
 //! Chat apps: rows, snapshots, reports, prompts and answers, on fixture apps under the vendors' own host names.
 
+use crate::mcp::RawClient;
 use crate::sandbox::{Home, has_browser, wait_until};
 use chatapps::{AnswerKind, App, ChatApps, Models, Scenario, Variant};
 use serde_json::{Value, json};
@@ -631,11 +632,11 @@ fn torture_churned_apps_are_driven_or_refused_but_never_misused() {
             );
             match variant {
                 Variant::Baseline | Variant::Cosmetic => {
-                    assert_eq!(churn.done, count, "{:#?}", churn.failed)
+                    assert_eq!(churn.done, count, "{:#?}", churn.failed);
                 }
                 // One in twenty may be refused, with a reason.
                 Variant::Structural => {
-                    assert!(churn.done * 20 >= count * 19, "{:#?}", churn.failed)
+                    assert!(churn.done * 20 >= count * 19, "{:#?}", churn.failed);
                 }
                 Variant::Breaking => assert_eq!(churn.refused, count, "{:#?}", churn.failed),
             }
@@ -763,4 +764,32 @@ fn prompt_is_rendered_without_a_browser() {
         "{text}"
     );
     assert_eq!(home.run(["web-ai", "render"]).code(), 2);
+}
+
+#[test]
+fn mcp_client_checks_asks_and_polls() {
+    let Some(fixture) = Fixture::start() else { return };
+    let mut args = vec!["--caps".to_owned(), "web-ai".into(), "--headed".into()];
+    args.push("--chrome-arg=--ozone-platform=headless".into());
+    args.extend(fixture.apps.browser_args().into_iter().map(|arg| format!("--chrome-arg={arg}")));
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut client = RawClient::initialized(&fixture.home, &args);
+    let (text, is_error) = client.call_tool("web_ai_status", &json!({}));
+    assert!(is_error, "there is no page yet: {text}");
+    let slow = Scenario { answer: AnswerKind::Long(3000), token_ms: 10, ..Scenario::default() };
+    client.call_tool("browser_navigate", &json!({ "url": fixture.apps.url(App::Gemini, &slow) }));
+    let (text, is_error) = client.call_tool("web_ai_status", &json!({ "vendor": "gemini" }));
+    assert!(!is_error && text.contains("gemini: ready\n"), "{text}");
+    let query = json!({ "vendor": "gemini", "prompt": "Hello?", "seconds": 0 });
+    let (text, is_error) = client.call_tool("web_ai_query", &query);
+    assert!(!is_error && text.contains("next: poll"), "{text}");
+    let (text, is_error) = client.call_tool("web_ai_poll", &json!({ "seconds": 60 }));
+    assert!(!is_error && text.contains("complete: session "), "{text}");
+    // What the app says is fenced as page text.
+    let fence = text.find("untrusted").or_else(|| text.find("page text")).unwrap_or(usize::MAX);
+    assert!(fence < text.len() && text.len() > 2500, "{text}");
+    assert_eq!(fixture.apps.prompts().len(), 1);
+    let (text, is_error) = client.call_tool("web_ai_query", &json!({ "prompt": "Hello?" }));
+    assert!(is_error && text.contains("cdp.target-mismatch"), "{text}");
+    client.close();
 }

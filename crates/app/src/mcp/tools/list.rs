@@ -1,6 +1,7 @@
 //! The table of all tools.
 
 use super::super::args::wrong;
+use super::super::web_ai::WebAiCall;
 use super::build::{
     click, fill_form, margin, point, proxy, screenshot, snapshot, storage_state, tabs, type_text,
     wait_for,
@@ -37,6 +38,7 @@ const FIELDS: &str = r#"{"type":"array","items":{"type":"object","properties":{"
 const PROXY: &str = r#"{"type":"object","properties":{"server":{"type":"string"},"username":{"type":"string"},"password":{"type":"string"}},"required":["server"]}"#;
 const STORAGE: &str = r#"{"type":["string","object"]}"#;
 const TABS: &str = r#"{"enum":["list","new","close","select"]}"#;
+const VENDORS: &str = r#"{"type":"string","description":"chatgpt (default), gemini, grok or the id of a vendor file"}"#;
 const MARGIN: &str = r#"{"type":["number","object"]}"#;
 const LEVELS: &str = r#"{"enum":["error","warning","info","debug"]}"#;
 
@@ -368,6 +370,43 @@ pub(crate) const TOOLS: &[Tool] = &[
         "Zoom the page, from 0.25 to 5.",
         &[required("factor", ArgType::Field)],
     ),
+    Tool {
+        name: "web_ai_status",
+        group: ToolGroup::WebAi,
+        description: "Check what can be done now on the page of a chat app, before you send: rows with state and next step.",
+        args: &[
+            optional("vendor", ArgType::Schema(VENDORS)),
+            optional("model", ArgType::Text),
+            optional("probe", ArgType::Text).hint("only the row of this id"),
+        ],
+        verb: None,
+        build: WebAiCall::status,
+    },
+    Tool {
+        name: "web_ai_query",
+        group: ToolGroup::WebAi,
+        description: "Send a prompt in the chat app that the page shows, and wait for the answer. Never repeat a call that \
+                      may have sent: poll.",
+        args: &[
+            optional("vendor", ArgType::Schema(VENDORS)),
+            required("prompt", ArgType::Text),
+            optional("model", ArgType::Text),
+            optional("seconds", ArgType::Number).hint("time to wait"),
+        ],
+        verb: None,
+        build: WebAiCall::query,
+    },
+    Tool {
+        name: "web_ai_poll",
+        group: ToolGroup::WebAi,
+        description: "Wait for the answer of a session.",
+        args: &[
+            optional("session", ArgType::Text).hint("its id, if several wait"),
+            optional("seconds", ArgType::Number).hint("time to wait"),
+        ],
+        verb: None,
+        build: WebAiCall::poll,
+    },
     Tool {
         name: "browser_install",
         group: ToolGroup::Window,
