@@ -4,6 +4,7 @@ use crate::browser::{Browser, Outcome, Request};
 use crate::command::Command;
 use crate::error::Result;
 use crate::events::EventStream;
+use std::sync::Arc;
 
 /// Capabilities of a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,20 @@ pub trait Driver {
 
     /// Subscribes to events.
     fn events(&self) -> EventStream;
+}
+
+impl<D: Driver> Driver for Arc<D> {
+    fn run(&self, request: Request) -> impl Future<Output = Result<Outcome>> + Send {
+        (**self).run(request)
+    }
+
+    fn supports(&self) -> Capabilities {
+        (**self).supports()
+    }
+
+    fn events(&self) -> EventStream {
+        (**self).events()
+    }
 }
 
 impl Driver for Browser {

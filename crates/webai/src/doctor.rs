@@ -520,4 +520,55 @@ mod tests {
         assert!(json(feature(DomHash::Missing)).get("domHash").is_some());
         assert!(json(feature(DomHash::LeftOut)).get("domHash").is_none());
     }
+
+    /// A browser whose pages can be inspected, but give no snapshot.
+    struct WithoutSnapshot;
+
+    impl Driver for WithoutSnapshot {
+        async fn run(&self, request: browser::Request) -> Result<browser::Outcome> {
+            let reply = match request.command {
+                browser::Command::Tabs(_) => {
+                    serde_json::json!({"verb": "tabs", "result": {"tabs": [{
+                        "id": "t1", "current": true, "url": "https://chatgpt.com/", "title": "", "phase": "loaded",
+                        "busy": false, "crashed": false, "frames": 0, "workers": 0,
+                    }]}})
+                }
+                browser::Command::Eval(_) => serde_json::json!({"verb": "eval", "result": {
+                    "type": "object", "value": {"features": {}, "skeletons": {}},
+                }}),
+                _ => return Err(browser::Error::new(Code::SnapshotUnavailable)),
+            };
+            let outcome = serde_json::json!({ "reply": reply, "notes": [] });
+            Ok(serde_json::from_value(outcome).unwrap())
+        }
+
+        fn supports(&self) -> browser::Capabilities {
+            browser::Capabilities::remote()
+        }
+
+        fn events(&self) -> browser::EventStream {
+            unreachable!("no event is listened to")
+        }
+    }
+
+    #[test]
+    fn run_doctor_records_snapshot_failed_warning_and_continues_when_snapshot_capture_fails() {
+        let vendors = Vendors::load(None).unwrap();
+        let options = DoctorOptions { with_snapshot: true, full: false };
+        let choice = TabChoice::default();
+        let vendor = vendors.get("chatgpt").unwrap();
+        let run = doctor(&WithoutSnapshot, &choice, vendor, options, "now".into());
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let report = runtime.block_on(run).unwrap();
+        assert_eq!(report.warnings, ["snapshot-failed:snapshot.unavailable"]);
+        assert_eq!(report.features.len(), 6);
+        let snapshot = serde_json::to_value(&report.snapshot).unwrap();
+        let expected = serde_json::json!({
+            "enabled": false,
+            "contentSafe": true,
+            "errorCode": "snapshot.unavailable",
+            "retryHint": "pin-playwright-or-add-cdp-fallback",
+        });
+        assert_eq!(snapshot, expected);
+    }
 }

@@ -3,6 +3,7 @@
 //! The tour runs ordinary command lines through the same `Browser::run` as the command line does, and checks each result,
 //! so the demonstration can fail.
 
+mod chat;
 mod site;
 mod tour;
 
@@ -12,10 +13,12 @@ use crate::config::Config;
 use crate::output::{self, Output};
 use browser::launch::Options;
 use browser::{Browser, Code, Error, Result};
+use chatapps::ChatApps;
 use clap::Args;
 use std::fs::DirBuilder;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Demonstrate agbrowse on a web shop that ships with it.
 ///
@@ -49,9 +52,14 @@ impl Demo {
             return Ok(true);
         }
         let folder = self.folder()?;
-        let (options, _) = config.launch_overrides().apply(&Options::default());
-        let browser = Browser::new(options);
-        let report = tour::run(&browser, &site, &folder, output).await;
+        let apps = ChatApps::start().await.map_err(|error| {
+            Error::new(Code::InternalUnhandled)
+                .message(format!("cannot serve the chat app: {error}"))
+        })?;
+        let (mut options, _) = config.launch_overrides().apply(&Options::default());
+        options.args.extend(apps.browser_args());
+        let browser = Arc::new(Browser::new(options));
+        let report = tour::run(&browser, &site, &apps, &folder, output).await;
         browser.close().await;
         let report = report?;
         output.report(report.ok, &report)?;

@@ -9,11 +9,13 @@ use anstyle::{AnsiColor, Style};
 use browser::page::refs::Dialect;
 use browser::page::sanitize::escape_unsafe;
 use browser::{Browser, Code, Command, Error, Outcome, Reply, Request, Result, SecretString};
+use chatapps::ChatApps;
 use clap::Parser;
 use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Name of the secret that Ada signs in with. Users set theirs in the environment; the shop's is built in.
@@ -23,6 +25,9 @@ const TITLE: Style = AnsiColor::Cyan.on_default().bold();
 const PROMPT: Style = AnsiColor::Green.on_default();
 const DIM: Style = Style::new().dimmed();
 const FAILED: Style = AnsiColor::Red.on_default().bold();
+
+/// Most lines of a reply that is not of a verb.
+const MAX_LINES: usize = 12;
 
 /// Result of the tour.
 #[derive(Debug, Serialize)]
@@ -48,8 +53,9 @@ pub(super) struct Step {
 
 /// Runs all steps of the tour.
 pub(super) async fn run(
-    browser: &Browser,
+    browser: &Arc<Browser>,
     site: &Site,
+    apps: &ChatApps,
     folder: &Path,
     output: Output,
 ) -> Result<TourReport> {
@@ -155,6 +161,8 @@ pub(super) async fn run(
     .await;
     tour.run(&["dialog", "accept"], StepResult::is_ok).await;
 
+    super::chat::ask(&mut tour, browser, apps).await?;
+
     tour.title("A page in an endless loop: its command times out, other tabs keep working");
     let looping_page = "data:text/html,<script>setTimeout(() => { while (true) {} }, 0)</script>";
     tour.run(&["open", "--new-tab", "--until", "commit", looping_page], StepResult::is_ok).await;
@@ -178,7 +186,7 @@ pub(super) async fn run(
     })
 }
 
-struct Tour<'a> {
+pub(super) struct Tour<'a> {
     browser: &'a Browser,
     quiet: bool,
     steps: Vec<Step>,
@@ -187,7 +195,7 @@ struct Tour<'a> {
 type StepResult = Result<Outcome>;
 
 impl Tour<'_> {
-    fn title(&self, text: &str) {
+    pub(super) fn title(&self, text: &str) {
         if !self.quiet {
             say(&format!("\n{TITLE}{text}{TITLE:#}"));
         }
@@ -203,7 +211,7 @@ impl Tour<'_> {
     }
 
     /// Runs a command line, prints it with its result and records whether the check passed.
-    async fn run(&mut self, args: &[&str], check: impl FnOnce(&StepResult) -> bool) {
+    pub(super) async fn run(&mut self, args: &[&str], check: impl FnOnce(&StepResult) -> bool) {
         let line = args.iter().map(|arg| quote(arg)).collect::<Vec<_>>().join(" ");
         let cli = Cli::try_parse_from([&["agbrowse"], args].concat());
         let is_json = cli.as_ref().is_ok_and(|cli| cli.settings.json == Some(true));
@@ -216,6 +224,43 @@ impl Tour<'_> {
         if !self.quiet {
             say(&format!("{PROMPT}$ agbrowse {line}{PROMPT:#}  {DIM}{ms} ms{DIM:#}"));
             print_result(&result, is_json);
+            if !ok {
+                say(&format!("  {FAILED}unexpected result{FAILED:#}"));
+            }
+        }
+        self.steps.push(Step { command: line, ok, ms });
+    }
+
+    /// True if nothing is printed meanwhile.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Runs something else that a command line stands for, prints both and records whether the check passed.
+    pub(super) async fn step<T: fmt::Display>(
+        &mut self,
+        args: &[&str],
+        run: impl Future<Output = Result<T>>,
+        check: impl FnOnce(&T) -> bool,
+    ) {
+        let line = args.iter().map(|arg| quote(arg)).collect::<Vec<_>>().join(" ");
+        if !self.quiet {
+            say(&format!("{PROMPT}$ agbrowse {line}{PROMPT:#}"));
+        }
+        let started = Instant::now();
+        let result = run.await;
+        let (ms, ok) = (millis(started), result.as_ref().is_ok_and(check));
+        if !self.quiet {
+            match &result {
+                Ok(reply) => {
+                    let text = reply.to_string();
+                    for line in text.lines().take(MAX_LINES) {
+                        say(&format!("  {}", escape_unsafe(line)));
+                    }
+                }
+                Err(error) => print_result(&Err(error.clone()), false),
+            }
+            say(&format!("  {DIM}{ms} ms{DIM:#}"));
             if !ok {
                 say(&format!("  {FAILED}unexpected result{FAILED:#}"));
             }

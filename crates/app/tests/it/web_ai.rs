@@ -219,7 +219,7 @@ fn page_of_another_host_is_not_read() {
 }
 
 #[test]
-fn web_ai_snapshot_help_is_the_specified_text() {
+fn web_ai_snapshot_help_prints_exact_snapshot_help() {
     let home = Home::new();
     let help = home.ok(["web-ai", "snapshot", "--help"]);
     let specified = "Usage:
@@ -246,7 +246,18 @@ Human output:
 }
 
 #[test]
-fn web_ai_snapshot_prints_text_or_json_with_refs_of_its_own() {
+fn web_ai_snapshot_prints_snapshot_text_in_human_mode() {
+    let Some(fixture) = Fixture::start() else { return };
+    for (app, vendor) in APPS {
+        fixture.open(app, &Scenario::default());
+        let text = fixture.home.ok(["web-ai", "snapshot", "--vendor", vendor]);
+        let composer = text.lines().find(|line| line.contains("- textbox ")).unwrap();
+        assert!(composer.contains("[ref=@e"), "{text}");
+    }
+}
+
+#[test]
+fn web_ai_snapshot_json_prints_web_ai_snapshot_json() {
     let Some(fixture) = Fixture::start() else { return };
     fixture.open(App::ChatGpt, &Scenario::default());
     // Refs of other snapshots do not shift those of this one.
@@ -267,17 +278,35 @@ fn web_ai_snapshot_prints_text_or_json_with_refs_of_its_own() {
     // The durable ref of the same element is a target of other commands.
     let composer = refs.values().find(|it| it["role"] == "textbox").unwrap();
     fixture.home.ok(["fill", composer["liveRef"].as_str().unwrap(), "hello"]);
-    assert!(fixture.home.ok(["web-ai", "snapshot"]).contains("hello"));
-    let shallow = fixture.bare(&["web-ai", "snapshot", "--max-depth", "0"]);
-    assert!(shallow["refs"].as_object().unwrap().len() < refs.len());
-    let root = fixture.home.ok(["web-ai", "snapshot", "--root-selector", "#prompt-textarea"]);
+    let after = fixture.bare(&["web-ai", "snapshot"]);
+    assert!(after["text"].as_str().unwrap().contains("hello"));
+    assert_ne!(after["axHash"], json["axHash"], "the hash makes the earlier refs stale");
+}
+
+#[test]
+fn web_ai_snapshot_passes_vendor_compact_interactive_max_depth_and_root_selector() {
+    let Some(fixture) = Fixture::start() else { return };
+    fixture.open(App::ChatGpt, &Scenario::default());
+    let take = |more: &[&str]| {
+        let args: Vec<_> = ["web-ai", "snapshot"].iter().chain(more).collect();
+        fixture.home.ok(args)
+    };
+    let lines = |text: &str| text.lines().count();
+    let usual = take(&["--vendor", "chatgpt", "--interactive", "--compact"]);
+    assert_eq!(usual, take(&[]), "these are the defaults");
+    assert!(lines(&take(&["--no-interactive"])) > lines(&usual));
+    assert!(
+        lines(&take(&["--no-interactive", "--no-compact"])) > lines(&take(&["--no-interactive"]))
+    );
+    assert_eq!(lines(&take(&["--max-depth", "0"])), 1);
+    let root = take(&["--root-selector", "#prompt-textarea"]);
     assert_eq!(root.lines().filter(|line| line.contains("[ref=")).count(), 1, "{root}");
     let error = fixture.home.error(["web-ai", "snapshot", "--root-selector", "#gone"]);
     assert_eq!(error["errorCode"], "snapshot.root-not-found");
 }
 
 #[test]
-fn doctor_reports_are_content_safe() {
+fn run_doctor_with_snapshot_interactive_never_includes_raw_ref_names() {
     let Some(fixture) = Fixture::start() else { return };
     let canary = "CANARY-7f3a";
     for (app, vendor) in APPS {
@@ -318,7 +347,7 @@ fn doctor_reports_are_content_safe() {
 }
 
 #[test]
-fn doctor_has_the_specified_shape() {
+fn run_doctor_without_snapshot_preserves_existing_report_shape() {
     let Some(fixture) = Fixture::start() else { return };
     fixture.open(App::ChatGpt, &Scenario::default());
     let plain = fixture.bare(&["web-ai", "doctor"]);
@@ -335,6 +364,15 @@ fn doctor_has_the_specified_shape() {
     ];
     assert_eq!(features, expected.map(Value::from));
     assert_eq!(plain["url"], "https://chatgpt.com/");
+    let human = fixture.home.ok(["web-ai", "doctor"]);
+    assert!(human.starts_with("doctor chatgpt  worst="), "{human}");
+    assert!(human.contains("/8 selectors  sha256:"), "{human}");
+}
+
+#[test]
+fn run_doctor_with_snapshot_interactive_includes_content_safe_snapshot_summary() {
+    let Some(fixture) = Fixture::start() else { return };
+    fixture.open(App::ChatGpt, &Scenario::default());
     let report = fixture.bare(&["web-ai", "doctor", "--snapshot", "interactive", "--full"]);
     assert_eq!(
         (&report["snapshot"]["enabled"], &report["snapshot"]["contentSafe"]),
@@ -354,22 +392,49 @@ fn doctor_has_the_specified_shape() {
     assert!(clamped.len() <= 4096, "{}", clamped.len());
     let clamped: Value = serde_json::from_str(&clamped).unwrap();
     assert_eq!(clamped["snapshot"]["enabled"], true, "the snapshot stays");
-    let human = fixture.home.ok(["web-ai", "doctor"]);
-    assert!(human.starts_with("doctor chatgpt  worst="), "{human}");
-    assert!(human.contains("/8 selectors  sha256:"), "{human}");
 }
 
 #[test]
-fn doctor_semantic_targets_show_a_snapshot_candidate_when_no_selector_matches() {
+fn run_doctor_with_snapshot_interactive_never_includes_snapshot_text() {
+    let Some(fixture) = Fixture::start() else { return };
+    for (app, vendor) in APPS {
+        fixture.open(app, &Scenario::default());
+        let text = fixture.home.ok(["web-ai", "snapshot", "--vendor", vendor]);
+        let report = fixture.home.ok([
+            "web-ai",
+            "doctor",
+            "--vendor",
+            vendor,
+            "--snapshot",
+            "interactive",
+            "--full",
+            "--json",
+        ]);
+        assert!(!report.contains("\"text\":"), "{report}");
+        for line in text.lines().filter(|line| line.contains('"')) {
+            let name = line.split('"').nth(1).unwrap();
+            // Short names are words of selectors too.
+            assert!(name.len() < 12 || !report.contains(name), "{name:?} is in {report}");
+        }
+    }
+}
+
+#[test]
+fn run_doctor_semantic_targets_shows_snapshot_candidate_when_css_selector_count_is_zero() {
     let Some(fixture) = Fixture::start() else { return };
     fixture.open(
         App::ChatGpt,
         &Scenario { variant: Variant::Structural, seed: 3, ..Scenario::default() },
     );
     let report = fixture.bare(&["web-ai", "doctor", "--snapshot", "interactive", "--full"]);
-    let candidates = report["semanticTargets"].as_object().unwrap();
-    let found = candidates.values().filter(|all| all[0]["source"] == "snapshot-ref").count();
-    assert!(found > 0, "{report}");
+    let feature = report["features"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|it| it["feature"] == "composer")
+        .unwrap();
+    assert_eq!(feature["selectorCounts"]["total"], 0, "{report}");
+    assert_eq!(report["semanticTargets"]["composer"][0]["source"], "snapshot-ref", "{report}");
 }
 
 #[test]
@@ -786,7 +851,7 @@ fn mcp_client_checks_asks_and_polls() {
     let (text, is_error) = client.call_tool("web_ai_poll", &json!({ "seconds": 60 }));
     assert!(!is_error && text.contains("complete: session "), "{text}");
     // What the app says is fenced as page text.
-    let fence = text.find("untrusted").or_else(|| text.find("page text")).unwrap_or(usize::MAX);
+    let fence = text.find("<page-").unwrap_or(usize::MAX);
     assert!(fence < text.len() && text.len() > 2500, "{text}");
     assert_eq!(fixture.apps.prompts().len(), 1);
     let (text, is_error) = client.call_tool("web_ai_query", &json!({ "prompt": "Hello?" }));
