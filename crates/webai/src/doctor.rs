@@ -539,7 +539,7 @@ mod tests {
                 _ => return Err(browser::Error::new(Code::SnapshotUnavailable)),
             };
             let outcome = serde_json::json!({ "reply": reply, "notes": [] });
-            Ok(serde_json::from_value(outcome).unwrap())
+            Ok(serde_json::from_str(&outcome.to_string()).unwrap())
         }
 
         fn supports(&self) -> browser::Capabilities {
