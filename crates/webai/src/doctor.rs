@@ -521,25 +521,26 @@ mod tests {
         assert!(json(feature(DomHash::LeftOut)).get("domHash").is_none());
     }
 
+    fn read<T: serde::de::DeserializeOwned>(json: &str) -> T {
+        serde_json::from_str(json).unwrap()
+    }
+
     /// A browser whose pages can be inspected, but give no snapshot.
     struct WithoutSnapshot;
 
     impl Driver for WithoutSnapshot {
         async fn run(&self, request: browser::Request) -> Result<browser::Outcome> {
             let reply = match request.command {
-                browser::Command::Tabs(_) => {
-                    serde_json::json!({"verb": "tabs", "result": {"tabs": [{
-                        "id": "t1", "current": true, "url": "https://chatgpt.com/", "title": "", "phase": "loaded",
-                        "busy": false, "crashed": false, "frames": 0, "workers": 0,
-                    }]}})
-                }
-                browser::Command::Eval(_) => serde_json::json!({"verb": "eval", "result": {
-                    "type": "object", "value": {"features": {}, "skeletons": {}},
-                }}),
+                browser::Command::Tabs(_) => browser::Reply::Tabs(read(
+                    r#"{"tabs": [{"id": "t1", "current": true, "url": "https://chatgpt.com/", "title": "",
+                    "phase": "loaded", "busy": false, "crashed": false, "frames": 0, "workers": 0}]}"#,
+                )),
+                browser::Command::Eval(_) => browser::Reply::Eval(read(
+                    r#"{"type": "object", "value": {"features": {}, "skeletons": {}}}"#,
+                )),
                 _ => return Err(browser::Error::new(Code::SnapshotUnavailable)),
             };
-            let outcome = serde_json::json!({ "reply": reply, "notes": [] });
-            Ok(serde_json::from_str(&outcome.to_string()).unwrap())
+            Ok(browser::Outcome { reply, tab: None, notes: Vec::new() })
         }
 
         fn supports(&self) -> browser::Capabilities {
