@@ -13,7 +13,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("agbrowse-page", &[]),
     ("agbrowse-chatapps", &[]),
     ("agbrowse-browser", &["agbrowse-cdp", "agbrowse-page"]),
-    ("agbrowse-webai", &["agbrowse-browser"]),
+    ("agbrowse-webai", &["agbrowse-browser", "agbrowse-chatapps"]),
     ("agbrowse", &["agbrowse-browser", "agbrowse-chatapps", "agbrowse-webai"]),
 ];
 
