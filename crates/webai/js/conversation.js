@@ -1,6 +1,6 @@
 // Reads the state of a conversation: numbers of turns, signs of streaming and completion, and the text of the composer,
 // of the last prompt and of the last answer as far as they are asked for. Nothing is touched.
-({ parts, exact, done, chips, needle, textLimit, withAnswer }) => {
+({ parts, exact, done, chips, needle, answerAt, textLimit, withAnswer }) => {
   const isVisible = (it) => {
     const box = it.getBoundingClientRect()
     return box.width > 0 && box.height > 0 && it.checkVisibility({ visibilityProperty: true, opacityProperty: true })
@@ -97,18 +97,24 @@
 
   const users = turns("userTurn")
   const answers = turns("responseFeed")
-  const last = answers.at(-1)
+  const last = answerAt !== null && answerAt < answers.length ? answers[answerAt] : answers.at(-1)
   const whole = last ? textOf(last, textLimit) : ""
   const field = find("composer").find(isVisible)
   const draft = field ? field.value ?? textOf(field, textLimit) : null
   const unmatched = Object.keys(parts).filter((key) => first(parts[key]).length === 0)
   const flat = (text) => text.replace(/\s+/g, " ")
-  const countOf = (text) => {
-    const shown = flat(document.body?.innerText ?? "").split(text).length - 1
-    return shown - (field && flat(draft).includes(text) && !("value" in field) ? 1 : 0)
-  }
+  const times = (text, part) => flat(text).split(part).length - 1
+  // A draft is not part of the conversation. The text of a textarea is no text of the page.
+  const countOf = (part) =>
+    times(document.body?.innerText ?? "", part) - (field && !("value" in field) ? times(draft, part) : 0)
+  // The last turn with what is around it, unless that has other turns too.
+  const around = last?.parentElement
+  const scope = around && !answers.some((it) => it !== last && around.contains(it)) ? around : last
+  const copies = () =>
+    find("copyButton").some((it) => scope.contains(it) && isVisible(it) && !it.closest("pre, code, figure") && !it.parentElement.querySelector("pre, code"))
+  const isDone = last !== undefined && (some(done, scope) || (exact.copyButton !== undefined && copies()))
   const named = new Map()
-  if (unmatched.length > 0) {
+  if (unmatched.length > 0 || (last && !isDone)) {
     for (const { role, name } of allRoled()) {
       if (role && name && named.size < 300) named.set(`${role}\n${name}`, { role, name })
     }
@@ -118,8 +124,8 @@
     path: location.pathname,
     users: users.length,
     answers: answers.length,
-    streaming: find("streamingIndicator").some(isVisible),
-    done: last ? some(done, last) || (last.parentElement !== null && some(done, last.parentElement)) : false,
+    streaming: last === answers.at(-1) && find("streamingIndicator").some(isVisible),
+    done: isDone,
     answerChars: whole.length,
     answerTail: whole.slice(-120),
     answer: withAnswer ? whole : null,
@@ -129,7 +135,7 @@
     unmatched,
     named: [...named.values()],
     busy: chips ? [...document.querySelectorAll("[aria-busy=true]")].some(isVisible) : false,
-    chipsShown: (chips ?? []).filter((name) => document.body.innerText.includes(name)),
+    fileCounts: Object.fromEntries((chips ?? []).map((name) => [name, times(document.body.innerText, name)])),
     title: document.title.slice(0, 200),
     bodyChars: document.body?.innerText.trim().length ?? 0,
     bodyHead: (document.body?.innerText ?? "").slice(0, 2000),

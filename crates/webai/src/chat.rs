@@ -17,9 +17,12 @@ use browser::command::{
 };
 use browser::page::capability::{CapabilityRow, CapabilityState};
 use browser::page::snapshot::ElementRef;
-use browser::{Code, Command, Driver, Error, Evidence, Result, SecretString, TabId, Target};
+use browser::{
+    Code, Command, Driver, Error, Evidence, Result, RetryHint, SecretString, TabId, Target,
+};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +42,12 @@ const POLL_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duration::
 const PAUSE: Duration = Duration::from_millis(100);
 /// The field that a file goes into, visible or not.
 const FILE_FIELD: &str = "input[type=file]";
+/// Time after which turns of the user that are not recognized are looked for by their text.
+const UNKNOWN_TURNS: Duration = Duration::from_secs(2);
+/// Time that another process gets to send in the same tab.
+const LOCK_PATIENCE: Duration = Duration::from_secs(30);
+/// Looks at an answer that may fail in a row.
+const MAX_FAILURES: u32 = 5;
 /// Largest attachment.
 const MAX_FILE: u64 = 100 << 20;
 
@@ -145,7 +154,7 @@ pub(crate) struct Chat<'c, D: Driver + Send + Sync + 'static> {
 
 impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
     fn tab(&self) -> Tab<'_, D> {
-        Tab::new(&**self.driver, &self.choice)
+        Tab::new(&**self.driver, &self.choice, self.vendor)
     }
 
     async fn look(&self) -> Result<ConversationLook> {
@@ -156,7 +165,7 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
         look(&self.tab(), self.vendor, options).await
     }
 
-    /// Sends a prompt.
+    /// Sends a prompt. Only one process at a time sends in a tab.
     pub(crate) async fn send(
         &mut self,
         options: &SendOptions,
@@ -165,12 +174,24 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
         let envelope = self.preflight(options)?;
         let hash = prompt_hash(&envelope.text);
         self.stay_in_tab().await?;
+        let _lock = self.send_lock(self.browser_session, self.choice.tab).await?;
         // The fate of an earlier attempt with the same prompt comes first.
-        if let Some(earlier) = self.unknown_fate(&hash)?
-            && let Some(sent) = self.reconcile(&earlier, Some(&prompt_head(&envelope.text))).await?
-        {
-            progress(ChatProgress::Sent(sent.session_id.clone()));
-            return Ok(sent);
+        if let Some(earlier) = self.unknown_fate(&hash)? {
+            let is_ours =
+                earlier.browser_session == self.browser_session && earlier.tab == self.choice.tab;
+            if !is_ours
+                && self.store.try_send_lock(&earlier.browser_session, earlier.tab)?.is_none()
+            {
+                return Err(Error::new(Code::TabBusy)
+                    .message("another process sends the same prompt in another tab"));
+            }
+            let choice = self.choice.clone();
+            let found = self.reconcile(&earlier, Some(&prompt_head(&envelope.text))).await?;
+            self.choice = choice;
+            if let Some(sent) = found {
+                progress(ChatProgress::Sent(sent.session_id.clone()));
+                return Ok(sent);
+            }
         }
         let rows = self.capability_rows(options).await?;
         let sent = self.send_checked(options, &envelope, &hash).await;
@@ -180,6 +201,22 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
         })?;
         progress(ChatProgress::Sent(session.session_id.clone()));
         Ok(session)
+    }
+
+    /// Waits for the right to send in a tab.
+    async fn send_lock(&self, browser_session: &str, tab: Option<TabId>) -> Result<File> {
+        let begun = Instant::now();
+        loop {
+            if let Some(lock) = self.store.try_send_lock(browser_session, tab)? {
+                return Ok(lock);
+            }
+            if begun.elapsed() > LOCK_PATIENCE {
+                return Err(
+                    Error::new(Code::TabBusy).message("another process sends a prompt in this tab")
+                );
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
     }
 
     /// Checks what needs no browser.
@@ -244,6 +281,18 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             .and_then(|row| row.evidence.as_ref()?.get("headed")?.as_bool())
             .is_some_and(|headed| !headed);
         let failed = |code, message: String| Some(Error::new(code).message(message));
+        let is_fail = |id: &str| row(id).is_some_and(|row| row.state == CapabilityState::Fail);
+        // Its probe failed or took too long.
+        let is_unchecked = |name: &str| {
+            let evidence = row(&own(name)).and_then(|row| row.evidence.as_ref());
+            evidence.is_some_and(|evidence| evidence.contains_key("error"))
+        };
+        let is_there = state("active-tab-verification") == CapabilityState::Ok;
+        let interstitial = match state("composer-visible") {
+            CapabilityState::Ok => None,
+            _ if is_there => self.look().await?.interstitial(),
+            _ => None,
+        };
         let bad = |state| matches!(state, CapabilityState::Fail | CapabilityState::Warn);
         let error = match () {
             () if state("active-tab-verification") == CapabilityState::Fail => failed(
@@ -259,6 +308,16 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             () if state("session-logged-in") == CapabilityState::Fail => failed(
                 Code::ProviderLoginRequired,
                 format!("{name} asks for a login: a person has to sign in"),
+            ),
+            () if interstitial == Some(Interstitial::Login) => failed(
+                Code::ProviderLoginRequired,
+                format!("{name} asks for a login: a person has to sign in"),
+            ),
+            () if interstitial == Some(Interstitial::Challenge) => failed(
+                Code::ProviderComposerNotVisible,
+                format!(
+                    "{name} checks who is there: a person has to answer, in the browser's window"
+                ),
             ),
             () if state("composer-visible") != CapabilityState::Ok => failed(
                 Code::ProviderComposerNotVisible,
@@ -278,6 +337,16 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             () if state("upload-surface-visible") == CapabilityState::Fail => {
                 failed(Code::ProviderAttachmentPreflight, format!("{name} takes no files here"))
             }
+            () if is_unchecked("session-logged-in") || is_unchecked("response-streaming") => {
+                failed(
+                    Code::ProviderComposerNotVisible,
+                    format!("the page of {name} could not be checked"),
+                )
+            }
+            () if is_fail("agbrowse-profile-matches") => failed(
+                Code::BrowserOptionsConflict,
+                "the browser runs with another profile than the settings ask for".into(),
+            ),
             () => None,
         };
         match error {
@@ -306,12 +375,10 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             None => {}
         }
         let needle = prompt_head(&envelope.text);
-        let counting = LookOptions { needle: Some(&needle), ..LookOptions::default() };
-        let before = self.look_with(counting).await?;
         if !options.files.is_empty() {
             self.attach(&options.files, &names).await?;
         }
-        self.write_prompt(&envelope.text, hash).await?;
+        let before = self.write_prompt(&envelope.text, hash, &needle).await?;
         let now = now_ms();
         let session = SessionRecord {
             session_id: ulid(),
@@ -340,19 +407,24 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             last_response_chars: 0,
         };
         let send = self.element(Feature::SendButton, ActionKind::Click).await?;
+        // Nobody has written anything else meanwhile.
+        self.check_draft(&self.look().await?, hash, &envelope.text)?;
         // From here on it may be sent, also if this process ends.
         self.store.add(session.clone())?;
+        let told = |error: Error| {
+            error.evidence("sessionId", session.session_id.clone()).mutation_allowed(true)
+        };
         if let Err(error) = self.tab().run(click(send.target)).await {
             // Refused before any input: it is still in the composer.
-            let is_unsent = !error.details().mutation_allowed;
+            let is_unsent = is_before_input(error.code());
             let status = if is_unsent { SessionStatus::Failed } else { SessionStatus::Sending };
             self.store.update(&session.session_id, |it| {
                 it.status = status;
-                it.last_error = Some(error.to_string());
+                it.last_error = Some(error.code().to_string());
             })?;
-            return Err(error);
+            return Err(if is_unsent { error } else { told(error) });
         }
-        self.verify_commit(&session, &needle).await
+        self.verify_commit(&session, &needle).await.map_err(told)
     }
 
     /// The time for an answer: the caller's, that of the model's tier, or the vendor's.
@@ -444,18 +516,20 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
 
     /// Attaches files, and waits until the app shows all of them and is done with them.
     async fn attach(&self, files: &[PathBuf], names: &[String]) -> Result<()> {
+        let looking = LookOptions { files: Some(names), ..LookOptions::default() };
+        let before = self.look_with(looking).await?.file_counts;
         self.give_files(files).await?;
         let begun = Instant::now();
         loop {
-            let seen = self
-                .look_with(LookOptions { files: Some(names), ..LookOptions::default() })
-                .await?;
-            if seen.chips_shown.len() == names.len() && !seen.busy {
+            let seen = self.look_with(looking).await?;
+            // Earlier turns may name files too.
+            let is_shown = |name: &&String| seen.file_counts.get(*name) > before.get(*name);
+            if names.iter().all(|name| is_shown(&name)) && !seen.busy {
                 return Ok(());
             }
             if begun.elapsed() > UPLOAD_PATIENCE {
                 let missing: Vec<String> =
-                    names.iter().filter(|name| !seen.chips_shown.contains(name)).cloned().collect();
+                    names.iter().filter(|name| !is_shown(name)).cloned().collect();
                 return Err(Error::new(Code::ProviderAttachmentEvidenceMissing)
                     .message(format!(
                         "{} does not show `{}` as attached",
@@ -509,7 +583,8 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
     }
 
     /// Writes the prompt into the composer, and reads back whether it holds it.
-    async fn write_prompt(&self, text: &str, hash: &str) -> Result<()> {
+    async fn write_prompt(&self, text: &str, hash: &str, needle: &str) -> Result<ConversationLook> {
+        self.tab().require_host().await?;
         let composer =
             self.element(Feature::Composer, ActionKind::Fill).await.map_err(|error| match error
                 .code()
@@ -526,12 +601,19 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             after: SettleArgs::default(),
         };
         self.tab().run(Command::Fill(fill)).await?;
-        let seen = self.look().await?;
-        // A composer that only its name leads to was read back by `fill` itself.
-        match seen.draft {
-            Some(draft) if prompt_hash(&draft) != hash && !draft.trim().is_empty() => {
+        let seen =
+            self.look_with(LookOptions { needle: Some(needle), ..LookOptions::default() }).await?;
+        self.check_draft(&seen, hash, text)?;
+        Ok(seen)
+    }
+
+    /// Fails if the composer holds another text than the prompt. One that is not recognized in the page was read back by
+    /// `fill` itself.
+    fn check_draft(&self, seen: &ConversationLook, hash: &str, text: &str) -> Result<()> {
+        match &seen.draft {
+            Some(draft) if prompt_hash(draft) != hash => {
                 Err(Error::new(Code::ProviderCommitNotVerified)
-                    .message("the composer holds another text than the prompt")
+                    .message("the composer holds another text than the prompt; it was not sent")
                     .evidence("promptChars", text.chars().count())
                     .evidence("draftChars", draft.chars().count()))
             }
@@ -547,8 +629,10 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             let seen = self.look_with(counting).await?;
             let before = &session.envelope_summary;
             // Where turns are not recognized, the prompt itself is looked for.
-            let has_turn = seen.users > before.user_count
-                || !seen.knows_user_turns() && seen.needle_count > before.shown_count;
+            let has_turn = match seen.knows_user_turns() {
+                true => seen.users > before.user_count && seen.has_prompt_head(needle),
+                false => begun.elapsed() > UNKNOWN_TURNS && seen.needle_count > before.shown_count,
+            };
             if has_turn && (seen.has_empty_composer() || seen.draft.is_none()) {
                 let url = self.conversation_url(&seen);
                 return self.store.update(&session.session_id, |it| {
@@ -587,10 +671,10 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
     fn unknown_fate(&self, hash: &str) -> Result<Option<SessionRecord>> {
         let mut all = self.store.all()?;
         all.retain(|it| {
+            // Of any browser: the session of a server that was killed has another name when it is started anew.
             it.status == SessionStatus::Sending
                 && it.vendor == self.vendor.id
                 && it.prompt_hash == hash
-                && it.browser_session == self.browser_session
         });
         Ok(all.pop())
     }
@@ -618,9 +702,13 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
         let mut draft_since = None;
         let unsent = loop {
             let seen = self.look_with(LookOptions { needle, ..LookOptions::default() }).await?;
+            let is_draft = seen
+                .draft
+                .as_deref()
+                .is_some_and(|draft| prompt_hash(draft) == session.prompt_hash);
             let has_turn = match seen.knows_user_turns() {
                 true => seen.users > before.user_count && seen.has_prompt(&session.prompt_hash),
-                false => seen.needle_count > before.shown_count,
+                false => !is_draft && seen.needle_count > before.shown_count,
             };
             if has_turn {
                 let url = self.conversation_url(&seen);
@@ -630,10 +718,6 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
                 })?;
                 return Ok(Some(sent));
             }
-            let is_draft = seen
-                .draft
-                .as_deref()
-                .is_some_and(|draft| prompt_hash(draft) == session.prompt_hash);
             // A click that was on its way when its process ended may still arrive.
             match is_draft && seen.users == before.user_count {
                 true => {
@@ -661,6 +745,7 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
     /// Goes to the tab of a session, or opens its conversation. `false` if there is no way to it.
     async fn show(&mut self, session: &SessionRecord) -> Result<bool> {
         if let Some(tab) = session.tab
+            && session.browser_session == self.browser_session
             && self.shows(tab, session).await?
         {
             self.choice.tab = Some(tab);
@@ -671,14 +756,21 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
         let open = Open { url: url.clone(), new_tab: true, ..Open::default() };
         let opened = self.tab().run(Command::Open(open)).await?;
         self.choice.tab = opened.tab;
-        self.store.update(&session.session_id, |it| it.tab = opened.tab)?;
+        let browser_session = self.browser_session.to_owned();
+        self.store.update(&session.session_id, |it| {
+            it.tab = opened.tab;
+            it.browser_session = browser_session;
+        })?;
+        self.tab().require_host().await?;
         Ok(true)
     }
 
     /// True if a tab shows the session's conversation, or, before it has an address, the page it was sent from.
     async fn shows(&self, tab: TabId, session: &SessionRecord) -> Result<bool> {
         let choice = TabChoice { tab: Some(tab), ..self.choice.clone() };
-        let Some(info) = Tab::new(&**self.driver, &choice).info().await? else { return Ok(false) };
+        let Some(info) = Tab::new(&**self.driver, &choice, self.vendor).info().await? else {
+            return Ok(false);
+        };
         let url = bare_url(&info.url);
         let is_vendor = self.vendor.matching_host(&url).is_some() && !info.crashed;
         Ok(is_vendor && session.conversation_url.as_ref().is_none_or(|wanted| *wanted == url))
@@ -693,6 +785,10 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
     ) -> Result<SessionRecord> {
         let mut session = self.store.get(id)?;
         if session.status == SessionStatus::Sending {
+            // Its process is still at it.
+            if self.store.try_send_lock(&session.browser_session, session.tab)?.is_none() {
+                return Ok(session);
+            }
             match self.reconcile(&session, None).await? {
                 Some(sent) => session = sent,
                 None => return self.store.get(id),
@@ -708,17 +804,38 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             )));
         }
         let begun = Instant::now();
+        let session_id = session.session_id.clone();
+        let answer_at = Some(session.envelope_summary.assistant_count);
+        let looking = LookOptions { answer_at, ..LookOptions::default() };
         let mut watch =
             CompletionWatch::new(&self.vendor.answer, session.envelope_summary.assistant_count);
         let mut pause = POLL_PAUSE.0;
         let mut chars = 0;
+        let mut failures = 0;
+        let told = |error: Error| {
+            let error = error.evidence("sessionId", session_id.clone());
+            error.mutation_allowed(true).hint(RetryHint::PollOrResume)
+        };
         loop {
-            let seen = self.look().await?;
+            let seen = match self.look_with(looking).await {
+                Ok(seen) => seen,
+                // A page that was busy or just navigated; nothing is lost by another look.
+                Err(error)
+                    if failures < MAX_FAILURES && error.code() != Code::CdpTargetMismatch =>
+                {
+                    failures += 1;
+                    tokio::time::sleep(pause).await;
+                    continue;
+                }
+                Err(error) => return Err(told(error)),
+            };
+            failures = 0;
             if let Some(what) =
                 seen.interstitial().filter(|_| begun.elapsed() > RESTORE_PATIENCE / 3)
             {
                 return self.blocked(&session, what);
             }
+            self.require_conversation(&session, &seen).map_err(told)?;
             if session.conversation_url.is_none()
                 && let Some(url) = self.conversation_url(&seen)
             {
@@ -731,8 +848,11 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
                 pause = POLL_PAUSE.0;
                 progress(ChatProgress::Streaming(chars));
             }
-            if state == AnswerState::Complete {
-                return self.complete(&session, SessionStatus::Complete).await;
+            if state == AnswerState::Complete
+                && let Some(done) =
+                    self.complete(&session, SessionStatus::Complete).await.map_err(told)?
+            {
+                return Ok(done);
             }
             if begun.elapsed() >= wait {
                 let status = match (now_ms() >= session.deadline_at, state) {
@@ -760,29 +880,49 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
         })
     }
 
-    /// Reads the answer and ends the session.
+    /// Fails if the tab shows another conversation than that of a session.
+    fn require_conversation(&self, session: &SessionRecord, seen: &ConversationLook) -> Result<()> {
+        let shown = self.conversation_url(seen);
+        match &session.conversation_url {
+            Some(url) if shown.as_ref() != Some(url) => Err(Error::new(Code::TabTargetLost)
+                .message("the tab shows another conversation now; poll again to open this one")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Reads the answer and ends the session. `None` if the page shows no answer just now.
     async fn complete(
         &self,
         session: &SessionRecord,
         status: SessionStatus,
-    ) -> Result<SessionRecord> {
-        let seen =
-            self.look_with(LookOptions { with_answer: true, ..LookOptions::default() }).await?;
+    ) -> Result<Option<SessionRecord>> {
+        let answer_at = Some(session.envelope_summary.assistant_count);
+        let options = LookOptions { with_answer: true, answer_at, ..LookOptions::default() };
+        let seen = self.look_with(options).await?;
+        self.require_conversation(session, &seen)?;
         let is_there = seen.answers > session.envelope_summary.assistant_count;
-        let url = self.conversation_url(&seen);
         let answer = seen.answer.filter(|_| is_there);
-        self.store.update(&session.session_id, |it| {
+        if answer.is_none() && status == SessionStatus::Complete {
+            return Ok(None);
+        }
+        let ended = self.store.update(&session.session_id, |it| {
             it.status = status;
             it.last_response_chars =
                 answer.as_ref().map_or(0, |answer| answer.chars().count() as u32);
             it.answer = answer;
-            it.conversation_url = url.or(it.conversation_url.take());
-        })
+        })?;
+        Ok(Some(ended))
     }
 
     /// Stops an answer that streams.
     pub(crate) async fn stop(&mut self, id: &str) -> Result<SessionRecord> {
-        let session = self.store.get(id)?;
+        let mut session = self.store.get(id)?;
+        if session.status == SessionStatus::Sending {
+            match self.reconcile(&session, None).await? {
+                Some(sent) => session = sent,
+                None => return self.store.get(id),
+            }
+        }
         if !session.status.is_active() {
             return Ok(session);
         }
@@ -793,6 +933,7 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
             )));
         }
         let seen = self.look().await?;
+        self.require_conversation(&session, &seen)?;
         if seen.streaming {
             let button = self.element(Feature::StreamingIndicator, ActionKind::Click).await?;
             self.tab().run(click(button.target)).await?;
@@ -805,7 +946,10 @@ impl<D: Driver + Send + Sync + 'static> Chat<'_, D> {
                 tokio::time::sleep(PAUSE).await;
             }
         }
-        self.complete(&session, SessionStatus::Aborted).await
+        match self.complete(&session, SessionStatus::Aborted).await? {
+            Some(stopped) => Ok(stopped),
+            None => self.store.get(id),
+        }
     }
 
     /// Makes the tab of a session the current one, opening its conversation if needed.
@@ -829,6 +973,23 @@ impl From<&SessionRecord> for ChatReply {
     fn from(session: &SessionRecord) -> Self {
         Self::of(session)
     }
+}
+
+/// True for errors that say that no input was sent to the page.
+fn is_before_input(code: Code) -> bool {
+    matches!(
+        code,
+        Code::ActHidden
+            | Code::ActDisabled
+            | Code::ActInert
+            | Code::ActCovered
+            | Code::ActMoving
+            | Code::ActMissed
+            | Code::TargetNotFound
+            | Code::TargetAmbiguous
+            | Code::SnapshotRefNotFound
+            | Code::SnapshotRefStale
+    )
 }
 
 /// Checks a file that is to be attached.
@@ -855,7 +1016,7 @@ fn check_file(path: &Path) -> Result<()> {
             .evidence("bytes", about.len())
             .evidence("limit", MAX_FILE));
     }
-    std::fs::File::open(path).map(drop).map_err(failed)
+    File::open(path).map(drop).map_err(failed)
 }
 
 fn file_name(path: &Path) -> Option<String> {

@@ -39,8 +39,8 @@ pub(crate) struct ConversationLook {
     pub(crate) named: Vec<RoleAndName>,
     /// Something on the page is busy.
     pub(crate) busy: bool,
-    /// Names of the files that the page shows.
-    pub(crate) chips_shown: Vec<String>,
+    /// How often the page shows each of the files' names.
+    pub(crate) file_counts: BTreeMap<String, u32>,
     pub(crate) title: String,
     pub(crate) body_chars: u32,
     pub(crate) body_head: String,
@@ -60,6 +60,8 @@ pub(crate) struct LookOptions<'o> {
     pub(crate) files: Option<&'o [String]>,
     /// A text to count.
     pub(crate) needle: Option<&'o str>,
+    /// The index of the answer; the last one, if there are fewer or none is named.
+    pub(crate) answer_at: Option<u32>,
     /// Read the answer.
     pub(crate) with_answer: bool,
 }
@@ -88,6 +90,12 @@ impl ConversationLook {
     /// True if the last prompt has this hash.
     pub(crate) fn has_prompt(&self, hash: &str) -> bool {
         self.last_prompt.as_ref().is_some_and(|prompt| prompt_hash(prompt) == hash)
+    }
+
+    /// True if the last prompt holds the beginning of this one.
+    pub(crate) fn has_prompt_head(&self, head: &str) -> bool {
+        let shown = self.last_prompt.as_deref().unwrap_or_default();
+        shown.split_whitespace().collect::<Vec<_>>().join(" ").contains(head)
     }
 
     /// What stands between a person and the conversation, if something does.
@@ -157,13 +165,16 @@ pub(crate) async fn look<D: Driver>(
     options: LookOptions<'_>,
 ) -> Result<ConversationLook> {
     let css = |feature| vendor.target(feature).map(|it| &*it.css_fallbacks).unwrap_or_default();
-    let parts: BTreeMap<_, _> = PARTS.map(|feature| (feature.key(), css(feature))).into();
+    let mut parts: BTreeMap<_, _> = PARTS.map(|feature| (feature.key(), css(feature))).into();
+    // By role and name only: a selector would find the buttons of code blocks too.
+    parts.insert(Feature::CopyButton.key(), &[]);
     let mut argument = serde_json::json!({
         "parts": parts,
         "exact": {},
         "done": vendor.answer.done,
         "chips": options.files,
         "needle": options.needle,
+        "answerAt": options.answer_at,
         "textLimit": TEXT_LIMIT,
         "withAnswer": options.with_answer,
     });
@@ -181,7 +192,11 @@ fn exact_names(
     vendor: &Vendor,
     seen: &ConversationLook,
 ) -> BTreeMap<&'static str, Vec<RoleAndName>> {
-    let unmatched = |feature: &Feature| seen.unmatched.iter().any(|key| key == feature.key());
+    let is_wanted = |feature: &Feature| match feature {
+        // A button that copies the answer is a sign that it is complete, where none of the vendor's is there.
+        Feature::CopyButton => seen.answers > 0 && !seen.done && !seen.streaming,
+        _ => seen.unmatched.iter().any(|key| key == feature.key()),
+    };
     let names = |feature: Feature| {
         let target = vendor.target(feature)?;
         let is_it = |it: &&RoleAndName| {
@@ -192,7 +207,8 @@ fn exact_names(
         let found: Vec<_> = seen.named.iter().filter(is_it).cloned().collect();
         (!found.is_empty()).then_some((feature.key(), found))
     };
-    PARTS.into_iter().filter(unmatched).filter_map(names).collect()
+    let all = PARTS.into_iter().chain([Feature::CopyButton]);
+    all.filter(is_wanted).filter_map(names).collect()
 }
 
 #[cfg(test)]

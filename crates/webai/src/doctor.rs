@@ -1,9 +1,10 @@
 //! `web-ai doctor`: what of a vendor's app is recognized, as counts and hashes. No text of the page, no draft, no answer
 //! and no address of a conversation gets into a report.
 
+use crate::session::{SessionRecord, SessionStatus};
 use crate::tab::{Inspection, SelectorCount, Selectors, Tab, TabChoice};
 use crate::targets::{CandidateSource, TargetCandidate, observe_provider_targets};
-use crate::vendor::{Feature, Vendor, host_of};
+use crate::vendor::{Feature, Vendor, content_safe_url};
 use browser::command::Snapshot;
 use browser::page::capability::CapabilityState;
 use browser::page::hash::{dom_hash, field_hash};
@@ -53,7 +54,7 @@ pub struct DoctorReport {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub semantic_targets: Option<BTreeMap<String, Vec<CandidateReport>>>,
     /// The last session, as counts.
-    pub last_session: Option<serde_json::Value>,
+    pub last_session: Option<LastSession>,
     /// What limits the report.
     pub warnings: Vec<String>,
     /// Parts were left out to keep to `maxBytes`.
@@ -62,6 +63,34 @@ pub struct DoctorReport {
     /// The limit that was exceeded.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub max_bytes: Option<usize>,
+}
+
+/// A session in a report: no text of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LastSession {
+    /// Its id.
+    pub session_id: String,
+    /// Its state.
+    pub status: SessionStatus,
+    /// Until when the answer is waited for, in milliseconds since 1970.
+    pub deadline_at: u64,
+    /// Length of the prompt, in characters.
+    pub prompt_chars: u32,
+    /// Length of the answer so far, in characters.
+    pub response_chars: u32,
+}
+
+impl From<&SessionRecord> for LastSession {
+    fn from(session: &SessionRecord) -> Self {
+        Self {
+            session_id: session.session_id.clone(),
+            status: session.status,
+            deadline_at: session.deadline_at,
+            prompt_chars: session.prompt_chars,
+            response_chars: session.last_response_chars,
+        }
+    }
 }
 
 /// A feature in a report.
@@ -209,10 +238,10 @@ pub(crate) async fn doctor<D: Driver>(
     options: DoctorOptions,
     captured_at: String,
 ) -> Result<DoctorReport> {
-    let info = Tab::new(driver, choice).info().await?;
+    let info = Tab::new(driver, choice, vendor).info().await?;
     let mut choice = choice.clone();
     choice.tab = info.as_ref().map(|info| info.id).or(choice.tab);
-    let tab = Tab::new(driver, &choice);
+    let tab = Tab::new(driver, &choice, vendor);
     let url = info.map(|info| info.url);
     let mut report = DoctorReport {
         vendor: vendor.id.clone(),
@@ -294,24 +323,6 @@ impl From<&SelectorCount> for SelectorMatch {
     fn from(count: &SelectorCount) -> Self {
         Self { selector: count.selector.clone(), matched: count.matched, visible: count.visible }
     }
-}
-
-/// Protocol, host and path of an address. A part of the path shows only if the vendor file names it.
-fn content_safe_url(url: &str, vendor: &Vendor) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else {
-        return url.split([':', '?', '#']).next().unwrap_or_default().to_owned();
-    };
-    let rest = rest.split(['?', '#']).next().unwrap_or_default();
-    let (_, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let known =
-        vendor.conversation_path.as_ref().map(regex_lite::Regex::as_str).unwrap_or_default();
-    let is_known = |part: &str| {
-        part.is_empty()
-            || known.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == part)
-    };
-    let parts = path.split('/').map(|part| if is_known(part) { part } else { "…" });
-    let host = host_of(url).unwrap_or("…");
-    format!("{scheme}://{host}/{}", parts.collect::<Vec<_>>().join("/"))
 }
 
 impl DoctorReport {
@@ -423,6 +434,10 @@ impl fmt::Display for DoctorReport {
                 candidates.len(),
                 best.unwrap_or_else(|| "-".into())
             )?;
+        }
+        if let Some(session) = &self.last_session {
+            let (id, status) = (&session.session_id, session.status.as_str());
+            write!(f, "\nlast session: {id}  {status}  {} characters", session.response_chars)?;
         }
         match self.warnings.is_empty() {
             true => Ok(()),

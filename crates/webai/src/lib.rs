@@ -30,8 +30,8 @@ pub use catalogue::{
 pub use chat::{ChatProgress, ChatReply, OnProgress, SendOptions};
 pub use churn::ChurnRecord;
 pub use doctor::{
-    CandidateReport, DoctorOptions, DoctorReport, DomHash, FeatureReport, SelectorCounts,
-    SelectorMatch, SnapshotReport,
+    CandidateReport, DoctorOptions, DoctorReport, DomHash, FeatureReport, LastSession,
+    SelectorCounts, SelectorMatch, SnapshotReport,
 };
 pub use envelope::{Envelope, INLINE_LIMIT, PromptParts, render};
 pub use session::{EnvelopeSummary, SessionRecord, SessionStatus, SessionStore};
@@ -119,7 +119,7 @@ impl<D: Driver + Send + Sync + 'static> WebAi<D> {
     /// `cdp.target-mismatch` if the tab shows another site: nothing is read from it. Those of `snapshot`.
     pub async fn snapshot(&self, vendor: &str, options: &SnapshotOptions) -> Result<WebAiSnapshot> {
         let vendor = self.vendor(vendor)?;
-        let tab = Tab::new(&*self.driver, &self.choice);
+        let tab = Tab::new(&*self.driver, &self.choice, &vendor);
         require_vendor_tab(&tab, &vendor).await?;
         let taken = tab.snapshot(Snapshot {
             no_interactive: options.all_nodes,
@@ -157,6 +157,10 @@ impl<D: Driver + Send + Sync + 'static> WebAi<D> {
         let vendor = self.vendor(vendor)?;
         let report = doctor::doctor(&*self.driver, &self.choice, &vendor, options, captured_at);
         let mut report = report.await.map_err(|error| of_vendor(error, &vendor))?;
+        // A damaged store is reported by the commands that need it.
+        let sessions = self.store.as_ref().and_then(|store| store.all().ok()).unwrap_or_default();
+        let last = sessions.iter().rev().find(|session| session.vendor == vendor.id);
+        report.last_session = last.map(LastSession::from);
         let is_there = !report.warnings.iter().any(|warning| warning.starts_with("host-mismatch"));
         if let (Some(path), true) = (&self.churn_log, is_there)
             && let Err(error) = churn::record(path, &report)
@@ -262,7 +266,7 @@ async fn require_vendor_tab<D: Driver>(tab: &Tab<'_, D>, vendor: &Vendor) -> Res
     let message = match &url {
         Some(url) => format!(
             "the tab shows `{}`, not {}: expected {}",
-            status::bare_url(url),
+            vendor::content_safe_url(url, vendor),
             vendor.name,
             vendor.hosts.join(" or ")
         ),

@@ -6,7 +6,7 @@ use crate::vendor::{Feature, ModelChoice, Models, Vendor};
 use browser::command::{ActionKind, Click, Press, SettleArgs, TargetArgs};
 use browser::{Command, Driver, Result, Target};
 use serde::Deserialize;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -78,18 +78,34 @@ impl MenuState {
 
 /// Tasks that close what a cancelled command had opened.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Cleanup(Arc<Mutex<JoinSet<()>>>);
+pub(crate) struct Cleanup(Arc<CleanupTasks>);
+
+#[derive(Debug, Default)]
+struct CleanupTasks(Mutex<JoinSet<()>>);
+
+impl CleanupTasks {
+    fn tasks(&self) -> MutexGuard<'_, JoinSet<()>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for CleanupTasks {
+    fn drop(&mut self) {
+        // Nobody waits for them any more; they end by themselves.
+        self.tasks().detach_all();
+    }
+}
 
 impl Cleanup {
     fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         if tokio::runtime::Handle::try_current().is_ok() {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).spawn(task);
+            self.0.tasks().spawn(task);
         }
     }
 
     /// Waits until all are done.
     pub(crate) async fn finish(&self) {
-        let tasks = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let tasks = std::mem::take(&mut *self.0.tasks());
         tasks.join_all().await;
     }
 }
@@ -119,7 +135,7 @@ pub(crate) async fn open<D: Driver + Send + Sync + 'static>(
     counts: &[SelectorCount],
     cleanup: &Cleanup,
 ) -> Result<Option<(OpenMenu<D>, MenuState)>> {
-    let tab = Tab::new(&**driver, choice);
+    let tab = Tab::new(&**driver, choice, vendor);
     let Some(target) = vendor.target(Feature::ModelPicker) else { return Ok(None) };
     let Ok(picker) = resolve(&tab, target, ActionKind::Click, counts).await? else {
         return Ok(None);
@@ -139,7 +155,8 @@ pub(crate) async fn open<D: Driver + Send + Sync + 'static>(
             return Ok(Some((menu, state)));
         }
         if begun.elapsed() > PATIENCE {
-            menu.close().await?;
+            // It may be open all the same, with items that are not recognized.
+            menu.is_closed = close(&tab, vendor, 1).await?;
             return Ok(None);
         }
         tokio::time::sleep(PAUSE).await;
@@ -161,7 +178,8 @@ pub(crate) fn click(target: Target) -> Command {
 impl<D: Driver + Send + Sync + 'static> OpenMenu<D> {
     /// Closes the menu; `false` if it stays open.
     pub(crate) async fn close(&mut self) -> Result<bool> {
-        let closed = close(&Tab::new(&*self.driver, &self.choice), &self.vendor).await?;
+        let closed =
+            close(&Tab::new(&*self.driver, &self.choice, &self.vendor), &self.vendor, 0).await?;
         self.is_closed = true;
         Ok(closed)
     }
@@ -175,16 +193,17 @@ impl<D: Driver + Send + Sync + 'static> Drop for OpenMenu<D> {
         let (driver, choice, vendor) =
             (self.driver.clone(), self.choice.clone(), self.vendor.clone());
         self.cleanup.spawn(async move {
-            if let Err(error) = close(&Tab::new(&*driver, &choice), &vendor).await {
-                tracing::debug!(%error, "the menu of models was not closed");
+            if let Err(error) = close(&Tab::new(&*driver, &choice, &vendor), &vendor, 1).await {
+                tracing::debug!(code = %error.code(), "the menu of models was not closed");
             }
         });
     }
 }
 
-async fn close<D: Driver>(tab: &Tab<'_, D>, vendor: &Vendor) -> Result<bool> {
-    for _ in 0..ESCAPES {
-        if !read(tab, vendor).await?.is_open(&vendor.models) {
+/// Presses Escape until the menu is closed, at least as often as asked for: a menu whose items are not recognized may be open.
+async fn close<D: Driver>(tab: &Tab<'_, D>, vendor: &Vendor, least: u32) -> Result<bool> {
+    for press in 0..ESCAPES {
+        if press >= least && !read(tab, vendor).await?.is_open(&vendor.models) {
             return Ok(true);
         }
         let after = SettleArgs::default();

@@ -173,17 +173,45 @@ impl SessionStore {
         }
     }
 
-    /// The only session whose answer may still come.
+    /// The only session of a browser whose answer may still come.
     ///
     /// # Errors
     /// `session.not-found` without one; `session.target-ambiguous` for several.
-    pub fn only_active(&self) -> Result<SessionRecord> {
+    pub fn only_active(&self, browser_session: &str) -> Result<SessionRecord> {
         let mut found = self.all()?;
-        found.retain(|session| session.status.is_active());
+        found.retain(|session| {
+            session.status.is_active() && session.browser_session == browser_session
+        });
         match found.len() {
             0 => Err(Error::new(Code::SessionNotFound).message("no session waits for an answer")),
             1 => Ok(found.remove(0)),
             _ => Err(ambiguous(&found)),
+        }
+    }
+
+    /// Takes the right to send in a tab, which ends with the returned file. `None` if another process has it.
+    ///
+    /// # Errors
+    /// When the lock file cannot be made.
+    pub(crate) fn try_send_lock(
+        &self,
+        browser_session: &str,
+        tab: Option<TabId>,
+    ) -> Result<Option<File>> {
+        let tab = tab.map_or_else(|| "none".to_owned(), |tab| tab.to_string());
+        let path = self.path.with_file_name(format!("web-ai-send-{browser_session}-{tab}.lock"));
+        let failed = |error: std::io::Error| {
+            Error::new(Code::FileWriteFailed)
+                .message(format!("`{}` cannot be written: {error}", path.display()))
+        };
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let file = private(File::options().create(true).truncate(false).write(true), &path);
+        let file = file.map_err(failed)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(file)),
+            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => Ok(None),
+            Err(error) => Err(failed(error.into())),
         }
     }
 

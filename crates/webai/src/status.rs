@@ -6,7 +6,7 @@ use crate::model_menu::{self, Cleanup};
 use crate::resolve::{Found, names_itself, resolve};
 use crate::tab::{Inspection, SelectorCount, Selectors, Tab, TabChoice};
 use crate::targets::observe_target;
-use crate::vendor::{Feature, ModelAlias, ReadModel, Vendor, host_of};
+use crate::vendor::{Feature, ModelAlias, ReadModel, Vendor, content_safe_url, host_of};
 use browser::command::{ActionKind, Snapshot, Status};
 use browser::page::capability::{CapabilityRow, CapabilityState, worst_capability_state};
 use browser::page::text::mask_url;
@@ -100,7 +100,7 @@ pub(crate) async fn status<D: Driver + Send + Sync + 'static>(
     options: &StatusOptions,
     cleanup: &Cleanup,
 ) -> Result<WebAiStatus> {
-    let info = Tab::new(&**driver, choice).info().await?;
+    let info = Tab::new(&**driver, choice, vendor).info().await?;
     let mut cx = StatusContext {
         driver: driver.clone(),
         choice: choice.clone(),
@@ -115,6 +115,8 @@ pub(crate) async fn status<D: Driver + Send + Sync + 'static>(
         cx.choice.tab = Some(info.id);
     }
     let rows = run_capabilities(&cx, &capabilities(vendor), options.probe.as_deref()).await?;
+    // A menu of a probe that took too long.
+    cleanup.finish().await;
     let is_blocked = rows.iter().any(|row| row.state == CapabilityState::Fail);
     Ok(WebAiStatus {
         ok: !is_blocked,
@@ -159,7 +161,7 @@ const DONE: &str = "done";
 
 impl<D: Driver + Send + Sync + 'static> StatusContext<D> {
     fn tab(&self) -> Tab<'_, D> {
-        Tab::new(&*self.driver, &self.choice)
+        Tab::new(&*self.driver, &self.choice, &self.vendor)
     }
 
     /// The row of a probe that does not apply, because the tab shows another site: its page is not read.
@@ -205,7 +207,7 @@ impl<D: Driver + Send + Sync + 'static> StatusContext<D> {
             None => (CapabilityState::Fail, "tab-switch"),
         };
         let mut found = ProbeResult::new(state, next)
-            .with("url", url.map_or(Value::Null, |url| bare_url(url).into()))
+            .with("url", url.map_or(Value::Null, |url| content_safe_url(url, &self.vendor).into()))
             .with("host", host);
         if matching.is_none() {
             found = found.with("expected", self.vendor.hosts.clone());

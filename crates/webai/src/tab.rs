@@ -1,5 +1,6 @@
 //! A tab of a chat app: the verbs that this crate uses, through any driver.
 
+use crate::vendor::Vendor;
 use browser::command::{
     ActionKind, Can, Eval, EvalReply, Snapshot, SnapshotReply, TabInfo, Tabs, TargetArgs,
 };
@@ -28,11 +29,12 @@ pub struct TabChoice {
     pub timeout: Option<Duration>,
 }
 
-/// A tab, driven by verbs.
+/// A tab, driven by verbs. Nothing is read from a page of another host than the vendor's.
 #[derive(Debug)]
 pub(crate) struct Tab<'d, D> {
     driver: &'d D,
     choice: &'d TabChoice,
+    vendor: &'d Vendor,
 }
 
 /// Counts of the elements that match a selector.
@@ -69,12 +71,22 @@ impl Inspection {
     }
 }
 
+/// What a script of ours returned.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Answer<T> {
+    /// The result.
+    Here(T),
+    /// The page is of another host; nothing was read.
+    Elsewhere,
+}
+
 /// Selectors to count, by key.
 pub(crate) type Selectors<'s> = BTreeMap<&'s str, &'s [String]>;
 
 impl<'d, D: Driver> Tab<'d, D> {
-    pub(crate) fn new(driver: &'d D, choice: &'d TabChoice) -> Self {
-        Self { driver, choice }
+    pub(crate) fn new(driver: &'d D, choice: &'d TabChoice, vendor: &'d Vendor) -> Self {
+        Self { driver, choice, vendor }
     }
 
     /// Runs a command in the tab.
@@ -104,21 +116,35 @@ impl<'d, D: Driver> Tab<'d, D> {
         Ok(reply.tabs.into_iter().find(is_it))
     }
 
-    /// Calls a function of the isolated world with an argument.
+    /// Calls a function of the isolated world with an argument, if the page is one of the vendor's hosts when it runs.
     pub(crate) async fn call<T: DeserializeOwned>(
         &self,
         function: &str,
         argument: &impl Serialize,
     ) -> Result<T> {
         let argument = serde_json::to_string(argument).map_err(|error| broken(&error))?;
-        let script = format!("({function})({argument})");
+        let hosts = serde_json::to_string(&self.vendor.hosts).map_err(|error| broken(&error))?;
+        let script = format!(
+            "{hosts}.includes(location.hostname.replace(/^www\\./, '').toLowerCase()) \
+             ? {{ here: ({function})({argument}) }} : {{ elsewhere: null }}"
+        );
         let eval = Eval { script, isolated: true, ..Eval::default() };
         let Reply::Eval(EvalReply { value: Some(value), .. }) =
             self.run(Command::Eval(eval)).await?.reply
         else {
             return Err(unexpected("eval"));
         };
-        serde_json::from_str(value.0.get()).map_err(|error| broken(&error))
+        match serde_json::from_str(value.0.get()).map_err(|error| broken(&error))? {
+            Answer::Here(answer) => Ok(answer),
+            Answer::Elsewhere => Err(Error::new(Code::CdpTargetMismatch)
+                .message(format!("the tab shows another site than {}", self.vendor.name))
+                .evidence("expected", self.vendor.hosts.clone())),
+        }
+    }
+
+    /// Fails if the page is not one of the vendor's now.
+    pub(crate) async fn require_host(&self) -> Result<()> {
+        self.call::<bool>("() => true", &()).await.map(drop)
     }
 
     /// Counts the matches of selectors.

@@ -16,7 +16,8 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 /// Evidence that is listed in error replies.
-const LISTED: &[&str] = &["attempts", "candidates", "dialog", "done", "options", "hint"];
+const LISTED: &[&str] =
+    &["attempts", "candidates", "dialog", "done", "options", "hint", "sessionId"];
 
 /// Errors whose messages have no page text outside quotes.
 const TRUSTED_MESSAGES: &[Code] = &[

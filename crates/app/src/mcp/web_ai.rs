@@ -88,7 +88,7 @@ impl WebAiCall {
             Self::Poll { session, wait } => {
                 let id = match session {
                     Some(id) => id,
-                    None => web_ai.sessions()?.only_active()?.session_id,
+                    None => web_ai.sessions()?.only_active(backend.session())?.session_id,
                 };
                 Ok(reply(&web_ai.poll(&id, wait, &|_| {}).await?))
             }

@@ -254,9 +254,10 @@ impl PollArgs {
     pub(super) async fn run(
         &self,
         web_ai: &WebAi<DaemonClient>,
+        config: &Config,
         output: Output,
     ) -> Result<ExitCode> {
-        let id = session_id(web_ai, self.id.as_deref())?;
+        let id = session_id(web_ai, self.id.as_deref(), config)?;
         let meter = ProgressMeter::new(output);
         let polled = web_ai.poll(&id, self.poll_timeout, &|step| meter.show(&step)).await;
         meter.end();
@@ -268,9 +269,10 @@ impl WatchArgs {
     pub(super) async fn run(
         &self,
         web_ai: &WebAi<DaemonClient>,
+        config: &Config,
         output: Output,
     ) -> Result<ExitCode> {
-        let id = session_id(web_ai, self.id.as_deref())?;
+        let id = session_id(web_ai, self.id.as_deref(), config)?;
         let most = if self.once { Some(1) } else { self.max_iterations };
         let meter = ProgressMeter::new(output);
         let mut count = 0;
@@ -279,6 +281,7 @@ impl WatchArgs {
             count += 1;
             let session = polled.inspect_err(|_| meter.end())?;
             if !session.status.is_active()
+                || session.status == SessionStatus::Blocked
                 || session.status == SessionStatus::Timeout
                 || most.is_some_and(|most| count >= most)
             {
@@ -295,9 +298,10 @@ impl StopArgs {
     pub(super) async fn run(
         &self,
         web_ai: &WebAi<DaemonClient>,
+        config: &Config,
         output: Output,
     ) -> Result<ExitCode> {
-        let id = session_id(web_ai, self.id.as_deref())?;
+        let id = session_id(web_ai, self.id.as_deref(), config)?;
         finish(&web_ai.stop(&id).await?, output)
     }
 }
@@ -306,6 +310,7 @@ impl SessionsCommand {
     pub(super) async fn run(
         &self,
         web_ai: &WebAi<DaemonClient>,
+        config: &Config,
         output: Output,
     ) -> Result<ExitCode> {
         let store = web_ai.sessions()?;
@@ -329,7 +334,7 @@ impl SessionsCommand {
             }
             Self::Resume { id } => {
                 let poll = PollArgs { id: Some(id.clone()), poll_timeout: Duration::from_secs(30) };
-                return poll.run(web_ai, output).await;
+                return poll.run(web_ai, config, output).await;
             }
             Self::Forget { id } => {
                 let id = store.get(id)?.session_id;
@@ -355,11 +360,11 @@ impl SessionsCommand {
 }
 
 /// The session that a caller means: the named one, or the only one whose answer may still come.
-fn session_id(web_ai: &WebAi<DaemonClient>, id: Option<&str>) -> Result<String> {
+fn session_id(web_ai: &WebAi<DaemonClient>, id: Option<&str>, config: &Config) -> Result<String> {
     let store = web_ai.sessions()?;
     match id {
         Some(id) => Ok(store.get(id)?.session_id),
-        None => Ok(store.only_active()?.session_id),
+        None => Ok(store.only_active(config.session())?.session_id),
     }
 }
 

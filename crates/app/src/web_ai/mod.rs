@@ -232,10 +232,10 @@ impl WebAiArgs {
             }
             WebAiCommand::Send(args) => return args.send(web_ai, config, output).await,
             WebAiCommand::Query(args) => return args.query(web_ai, config, output).await,
-            WebAiCommand::Poll(args) => return args.run(web_ai, output).await,
-            WebAiCommand::Watch(args) => return args.run(web_ai, output).await,
-            WebAiCommand::Stop(args) => return args.run(web_ai, output).await,
-            WebAiCommand::Sessions(command) => return command.run(web_ai, output).await,
+            WebAiCommand::Poll(args) => return args.run(web_ai, config, output).await,
+            WebAiCommand::Watch(args) => return args.run(web_ai, config, output).await,
+            WebAiCommand::Stop(args) => return args.run(web_ai, config, output).await,
+            WebAiCommand::Sessions(command) => return command.run(web_ai, config, output).await,
             // These need no browser.
             WebAiCommand::Capabilities(_) | WebAiCommand::Render(_) => {}
         }

@@ -809,6 +809,53 @@ fn torture_no_prompt_is_sent_twice_or_lost_when_anything_is_killed() {
 }
 
 #[test]
+fn senders_at_once_do_not_mix_or_repeat_their_prompts() {
+    let Some(fixture) = Fixture::start() else { return };
+    let slow = Scenario { answer: AnswerKind::Long(2000), token_ms: 5, ..Scenario::default() };
+    for prompts in [["Same question", "Same question"], ["One question", "Another question"]] {
+        fixture.apps.reset_records();
+        fixture.open(App::ChatGpt, &slow);
+        let query = |prompt| ["web-ai", "query", "--inline-only", "--prompt", prompt];
+        let mut clients = prompts.map(|prompt| fixture.home.start(query(prompt)));
+        let done = clients.each_mut().map(|client| client.wait().unwrap().success());
+        // The second is refused while the answer to the first streams, or it is the same prompt, whose answer it gets too.
+        let sent: Vec<_> =
+            fixture.apps.prompts().into_iter().map(|it| it.text.trim().to_owned()).collect();
+        assert!(done[0] || done[1]);
+        for prompt in prompts {
+            let times = sent.iter().filter(|text| *text == prompt).count();
+            let asked =
+                prompts.iter().zip(done).filter(|(it, done)| **it == prompt && *done).count();
+            assert!(times <= 1 || prompts[0] != prompts[1] && times <= asked, "{sent:?}");
+            assert!(times >= usize::from(asked > 0), "{sent:?}");
+        }
+        assert!(sent.iter().all(|text| prompts.contains(&&**text)), "{sent:?}");
+    }
+}
+
+#[test]
+fn tab_that_leaves_the_app_is_not_read_any_more() {
+    let Some(fixture) = Fixture::start() else { return };
+    let slow = Scenario { answer: AnswerKind::Long(100_000), token_ms: 50, ..Scenario::default() };
+    fixture.open(App::ChatGpt, &slow);
+    let sent = fixture.bare(&["web-ai", "send", "--prompt", "Go on", "--inline-only"]);
+    let id = sent["sessionId"].as_str().unwrap();
+    let polled = fixture.bare(&["web-ai", "poll", id, "--poll-timeout", "300ms"]);
+    let url = polled["url"].as_str().unwrap().to_owned();
+    // To another site: the session's conversation opens again, in a tab of its own.
+    fixture
+        .home
+        .ok(["open", "data:text/html,<title>Elsewhere</title><textarea>private</textarea>"]);
+    let again = fixture.bare(&["web-ai", "poll", id, "--poll-timeout", "1s"]);
+    assert_eq!((&again["status"], &again["url"]), (&json!("streaming"), &json!(url)), "{again}");
+    let tabs = fixture.home.json(["tabs"]);
+    assert_eq!(tabs["result"]["tabs"].as_array().unwrap().len(), 2, "{tabs}");
+    let stopped = fixture.bare(&["web-ai", "stop", id]);
+    assert_eq!(stopped["status"], "aborted", "{stopped}");
+    assert_eq!(fixture.apps.prompts().len(), 1);
+}
+
+#[test]
 fn broken_vendor_file_is_refused_and_a_good_one_adds_a_vendor() {
     let home = Home::new();
     let folder = home.path("config/agbrowse/vendors");

@@ -280,6 +280,23 @@ pub fn host_of(url: &str) -> Option<&str> {
     (!host.is_empty()).then_some(host)
 }
 
+/// Protocol, host and path of an address. A part of the path shows only if the vendor file names it.
+pub(crate) fn content_safe_url(url: &str, vendor: &Vendor) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.split([':', '?', '#']).next().unwrap_or_default().to_owned();
+    };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (_, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let known = vendor.conversation_path.as_ref().map(Regex::as_str).unwrap_or_default();
+    let is_known = |part: &str| {
+        part.is_empty()
+            || known.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word == part)
+    };
+    let parts = path.split('/').map(|part| if is_known(part) { part } else { "…" });
+    let host = host_of(url).unwrap_or("…");
+    format!("{scheme}://{host}/{}", parts.collect::<Vec<_>>().join("/"))
+}
+
 /// All known vendors, those that ship with the program first.
 #[derive(Clone, Debug)]
 pub struct Vendors {
