@@ -551,7 +551,7 @@ mod tests {
                     "phase": "loaded", "busy": false, "crashed": false, "frames": 0, "workers": 0}]}"#,
                 )),
                 browser::Command::Eval(_) => browser::Reply::Eval(read(
-                    r#"{"type": "object", "value": {"features": {}, "skeletons": {}}}"#,
+                    r#"{"type": "object", "value": {"here": {"features": {}, "skeletons": {}}}}"#,
                 )),
                 _ => return Err(browser::Error::new(Code::SnapshotUnavailable)),
             };

@@ -662,6 +662,13 @@ impl Action<'_> {
             true => self.delta(effect, effects.report.as_deref()).await,
             false => String::new(),
         };
+        // A response may be used after the document had nothing more to do. What the delta shows then is its effect, unless
+        // the page changes by itself.
+        let is_late = changes.contains(&"requests") && !changes.contains(&"content");
+        if is_late && effect == Effect::Changed && !delta.is_empty() && effects.other_mutations == 0
+        {
+            changes.insert(0, "content");
+        }
         self.live.sync_activity().await;
         if effect != Effect::Blocked {
             blocked.clear();
