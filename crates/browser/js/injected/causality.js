@@ -396,13 +396,20 @@ let lastFrameCount = null;
 /** Frames per second from which a page counts as animating. */
 const ANIMATION_FPS = 15;
 
+/** Shortest time over which frames are counted, in milliseconds. */
+const FRAME_WINDOW_MS = 50;
+
 /** Returns whether the page has been requesting frames continuously since the last call. */
 function isAnimating() {
   const now = { count: pageFrameCount(), at: performance.now() };
   const previous = lastFrameCount;
-  lastFrameCount = now;
+  const elapsed = previous === null ? 0 : now.at - previous.at;
+  // An action that is tried again at once: too short to tell anything new.
+  if (previous !== null && elapsed <= FRAME_WINDOW_MS) return previous.isAnimated;
   // Unknown on a page without an action before.
-  return previous === null || now.at - previous.at > 50 && (now.count - previous.count) * 1000 / (now.at - previous.at) >= ANIMATION_FPS;
+  now.isAnimated = previous === null || (now.count - previous.count) * 1000 / elapsed >= ANIMATION_FPS;
+  lastFrameCount = now;
+  return now.isAnimated;
 }
 
 /** Returns whether a canvas differs from the start of the action. On an animating page only once it is at rest. */
